@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What does not grow with the bytes: the fixed cost of a minibatch, the start of the command, opening with an
-index cache; and two cores against one.
+"""Costs that do not grow with the bytes: those of a minibatch, of starting the command, of opening with an index
+cache; and the gain of a second core.
 
     python3 bench/costs.py FOLDER [--runs 7] [--record]
 
@@ -26,7 +26,7 @@ cached = [ reader = [ readerType = "CNTKTextFormatReader" ; file = "cached.ctf" 
 
 
 def epochs(section, minibatch, count, settings=(), folder=None, cores=None):
-    """(the line of opening, the lines of the epochs)"""
+    """(what bench/epoch.cc printed of opening, [what it printed of each epoch])"""
     command = [machine.program("epoch"), "bench.cntk", section, minibatch, count, *settings]
     if cores:
         command = ["taskset", "-c", ",".join(map(str, cores)), *command]

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-// A fixed sequence of numbers, of which the programs here make their corpora.
+// Pseudo-random numbers, the same sequence in every run: the benchmarks generate their corpora from it.
 struct Draws {
   std::uint64_t state = 1;
   std::uint64_t next() {

@@ -2,8 +2,9 @@
 //
 // Whole epochs of a configured corpus through packed minibatches:
 //   epoch CONFIG SECTION MINIBATCH_SIZE [EPOCHS [SETTING...]]
-// One line of JSON an epoch: bytes of the corpus and of the minibatches, seconds, processor seconds, page
-// faults, resident bytes, most bytes of chunks so far. Opening (and the index) is a line of its own.
+// Prints a line of JSON for opening (which includes the index), then one for each epoch: bytes of the corpus and of the
+// minibatches, seconds of wall and of processor time, page faults, resident bytes, and the most bytes of chunks held
+// so far.
 #include <batchfeed/batchfeed.h>
 #include <sys/resource.h>
 

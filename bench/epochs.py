@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whole epochs through packed minibatches, beside the reference reader's on such a machine.
+"""Speed and memory of whole epochs of packed minibatches, compared to the reference reader's.
 
     python3 bench/epochs.py FOLDER [ROW...] [--runs 5] [--record]
 
-FOLDER holds the inputs (bench/make_inputs.py). The reference's figures are of another day:
-they are scaled by the bare loop of fast_float over dense text, which ran there at 0.515 GB/s
-and is measured here between the rows. As there: wall time of the first epoch, opening not counted, best
-of the runs (their median is shown too); memory is the whole process's, as /usr/bin/time tells it.
+FOLDER holds the inputs (bench/make_inputs.py). The reference's figures were measured earlier, on another machine
+of this kind ("there"). They are scaled by the speed of a bare loop of fast_float over dense text, which was
+0.515 GB/s there and is measured here between the rows. As there, figures are of the first epoch's wall time
+without opening, the best of the runs (their median is shown too); memory is the peak of the whole process.
 
 The limit is measured between the rows too (bench/limit.cc): two threads read the same bytes and write those of
-the same minibatches, and do nothing else. Goals that would take more than it allows are marked.
+the same minibatches, and do nothing else. Goals above that limit are marked "beyond".
 """
 import argparse
 import json
@@ -20,7 +20,8 @@ import re
 import machine
 
 LOOP_THERE = 0.515  # GB/s
-# Row: section of bench.cntk, minibatch; MB/s in file order and shuffled; peak MB; goals.
+# Row: section of bench.cntk, minibatch size; then pairs (file order, shuffled): the reference's MB/s, its peak of
+# memory in MB, and the goals as multiples of its speed.
 ROWS = {
     "dense.ctf": ("dense", 256, (471, 414), (55, 167), (8, 8)),
     "mnist.ctf": ("mnist", 256, (236, 210), (138, 389), (10, 10)),
@@ -45,14 +46,14 @@ def loop_of_the_day(folder):
 
 
 def epoch(folder, section, minibatch, shuffled):
-    """What a first epoch tells of itself, with its peak of memory in MB."""
+    """What bench/epoch.cc prints of a first epoch, and the process's peak of memory in MB as "peak"."""
     randomize = f"randomize={str(shuffled).lower()}"
     text, _, _, peak = machine.run([machine.program("epoch"), "bench.cntk", section, minibatch, 1, randomize], folder=folder / "c")
     return {**json.loads(text.splitlines()[1]), "peak": peak}
 
 
 def limit(folder, row, shuffled, told):
-    """MB/s of the corpus of a row, of which an epoch told what it has, without any work but to move the bytes."""
+    """MB/s of the row's corpus if its bytes are only moved (bench/limit.cc); told: what epoch() returned for it."""
     file = folder / (row if "." in row else "htk/bench.feat")
     window = told["delivered"] if row.endswith(".ctf") else file.stat().st_size
     text, *_ = machine.run([machine.program("limit"), "shuffled" if shuffled else "file", window, told["delivered"], told["samples"],
@@ -72,7 +73,7 @@ def main():
         if row not in ROWS:
             parser.error(f"no row '{row}'; there are: {', '.join(ROWS)}")
     loops, found, limits = [], {}, {}
-    for _ in range(a.runs):  # in turns, so that an hour of noise meets all rows
+    for _ in range(a.runs):  # in turns, so that other load on the machine meets all rows alike
         for row in a.rows:
             section, minibatch, *_ = ROWS[row]
             for order in ORDERS[0 if ROWS[row][2][0] else 1 :]:

@@ -4,10 +4,9 @@
 
     python3 bench/history.py
 
-The records are written by the scripts beside it with --record, one for each commit and
-day. Ratios are comparable from record to record, within the conditions that stand in it
-(CPU, kernels, load); what has a value and no ratio is drawn as the goal over the value, so up is better
-everywhere.
+The other scripts here write the records with --record, one for each commit and day. Ratios are
+comparable from record to record, as far as the conditions noted there agree (CPU, kernels, load).
+A figure that has a value and no ratio is drawn as goal / value, so that up is better everywhere.
 """
 import json
 import math
@@ -21,7 +20,7 @@ SPAN = WIDTH - LEFT - RIGHT
 
 
 def height(figure):
-    """What is drawn, and of what goal; up is better."""
+    """(the figure as it is drawn, the goal on the same scale or None); up is better."""
     if "ratio" in figure:
         return figure["ratio"], figure.get("goal")
     return figure["goal"] / figure["value"], 1

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // The work of each stage on a small input, for scripts/instructions to count with
-// callgrind: instructions are the same on a busy machine and on an idle one.
+// callgrind: their number does not depend on what else the machine does.
 //
 //   valgrind --tool=callgrind --callgrind-out-file=OUT ./instructions FOLDER
 //
-// Writes its inputs into FOLDER, which must exist. Each row is run once to warm up and
-// then counted by itself; one line of JSON says how many units of work it was.
+// Writes its inputs into FOLDER, which must exist. Each row runs once to warm up, then once
+// counted; a line of JSON gives the number of units of work in it.
 #include <batchfeed/batchfeed.h>
 #include <valgrind/callgrind.h>
 
@@ -42,7 +42,7 @@ std::string decimals() {
   return text;
 }
 
-// 0 to 255, of which four in five are 0
+// Integers 0 to 255, four in five of them 0
 std::string integers() {
   std::string text;
   Draws draws;
@@ -120,7 +120,7 @@ std::string commented() {
   return text;
 }
 
-// Each line a sequence, whose id is a text; in no order.
+// Each line is a sequence; its id is a text, and the ids are not sorted.
 std::string named() {
   std::string text;
   for (int line = 0; line < 20'000; ++line)
@@ -132,7 +132,7 @@ CtfOptions text_options(const std::string& file, std::vector<StreamSpec> streams
   return {.files = {file}, .streams = std::move(streams), .chunk_bytes = 1 << 18};
 }
 
-// Values that read() stored: of dense streams, or entries of sparse ones.
+// The values in all chunks; of sparse streams, those of their entries.
 std::uint64_t values_of(const Source& source) {
   Chunk chunk;
   std::uint64_t values = 0;
@@ -149,7 +149,7 @@ std::uint64_t samples_of(const Source& source) {
   return samples;
 }
 
-// Runs it twice, counts the second time.
+// Runs `work` twice, counts the second run, and prints the row's line of JSON.
 void row(const char* name, const char* unit, std::uint64_t units, const std::function<void()>& work) {
   work();
   CALLGRIND_ZERO_STATS;
@@ -170,8 +170,8 @@ void index_row(const char* name, const char* unit, std::uint64_t units, const Ct
   row(name, unit, units, [&] { (void)open_source(options); });
 }
 
-// An epoch of packed minibatches, all in this thread. The chunks are read too, of
-// which the row of their format tells.
+// An epoch of packed minibatches, all in this thread. The chunks are read in the run that warms
+// up and stay in memory, so only ordering and packing are counted.
 void epoch_row(const char* name, const char* unit, std::uint64_t units, const std::shared_ptr<const Source>& source,
                std::uint64_t minibatch, Packing packing = Packing::sequences, OrderKind order = OrderKind::cntk) {
   ReaderOptions options;
@@ -179,7 +179,7 @@ void epoch_row(const char* name, const char* unit, std::uint64_t units, const st
   options.pack.kind = packing;
   options.minibatch_size = {minibatch};
   options.prefetch = false;
-  options.keep_in_memory = true;  // the first epoch reads, the second only packs
+  options.keep_in_memory = true;
   const auto reader = std::make_shared<Reader>(source, options);
   const auto batch = std::make_shared<Minibatch>();
   const auto epoch = std::make_shared<std::uint64_t>(0);
@@ -259,7 +259,7 @@ void run(const std::string& folder) {
   write_cbf(folder + "/sparse.cbf", *sparse_text);
   const std::shared_ptr<const Source> dense_cbf = open_source(CbfOptions{.files = {folder + "/dense.cbf"}}),
                                       sparse_cbf = open_source(CbfOptions{.files = {folder + "/sparse.cbf"}});
-  // Values go to their place with the bytes; what is left is some work for each sequence.
+  // Dense values are read straight into place; the remaining work is per sequence.
   row("binary, dense", "sequence", samples_of(*dense_cbf), [&, chunk = std::make_shared<Chunk>()] {
     for (std::uint32_t c = 0; c < dense_cbf->chunks().size(); ++c) dense_cbf->read(c, *chunk);
   });

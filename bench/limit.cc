@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// What the machine needs at least for an epoch, on two threads, without parsing, order or
-// layout: the bytes of the file are read, and those of all minibatches written.
+// The least time that the machine needs for an epoch on two threads: the bytes of the file are
+// read and those of all minibatches written, without parsing, ordering or packing.
 //   limit file|shuffled WINDOW DELIVERED SAMPLES MINIBATCH FILE
-// In the file's order pieces of 2 MiB are read into a buffer that is used again, and samples
-// copied from there. Shuffled, WINDOW bytes of fresh memory are filled first: with the file,
-// if it has as many; else out of such a buffer. Then samples are gathered from there in
-// random order, with the next ones asked for ahead. DELIVERED and MINIBATCH are bytes, of all
-// minibatches and of one. One line of JSON: seconds of wall time.
+// file: pieces of 2 MiB are read into a reused buffer, and samples copied from there.
+// shuffled: WINDOW bytes of fresh memory are filled first, by reading the file straight into
+// them if it has that size, else by copying from a reused buffer. Then samples are gathered
+// from the window in random order; the next ones are prefetched into the CPU's cache.
+// DELIVERED and MINIBATCH are bytes, of all minibatches and of one. Prints a line of JSON:
+// seconds of wall time.
 #include <batchfeed/buffer.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -59,7 +60,8 @@ void read_all(int file, std::size_t at, std::byte* to, std::size_t size) {
   }
 }
 
-// Pieces of the file, handed to whoever asks: body(offset, size).
+// Calls body(offset, size) for pieces of the file until none is left; the threads that run this
+// share them by `next`, the number of the next piece.
 template <class Body>
 void for_pieces(const Work& work, std::atomic<std::size_t>& next, const Body& body) {
   for (;;) {
@@ -69,7 +71,7 @@ void for_pieces(const Work& work, std::atomic<std::size_t>& next, const Body& bo
   }
 }
 
-// A minibatch after the other, in a few buffers that are used again.
+// Places for samples, minibatch after minibatch, in a ring of reused buffers.
 class Minibatches {
  public:
   explicit Minibatches(const Work& work) : size_(std::max(work.minibatch, work.sample())) {
@@ -118,7 +120,7 @@ double shuffled(const Work& work) {
   std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
   const auto began = std::chrono::steady_clock::now();
   const std::size_t sample = work.sample();
-  // Fresh memory: of the file as it is, or of what text becomes.
+  // The window holds the bytes of the file (binary formats), or the values parsed from it (text).
   const bool as_it_is = work.window == work.size;
   const double share = static_cast<double>(work.window) / static_cast<double>(work.size);
   const auto shared = [share](std::size_t n) { return static_cast<std::size_t>(static_cast<double>(n) * share); };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The plain loop over a corpus, for bench/python_loop.py to compare with, an epoch for each line of its input:
+// The plain loop over a corpus, to which bench/python_loop.py compares others; an epoch for each line of its input:
 //   loop FORM FILE MINIBATCH_SIZE            a corpus of one file
 //   loop FORM CONFIG MINIBATCH_SIZE SECTION  what a section of a configuration names
-// FORM: own, a minibatch of its own each time, as in README.md; again, the memory of one minibatch again and again,
-// the cheapest there is; or held, the memory of two, one held while the next is asked for. In the file's order; for
-// each epoch a line
+// FORM: own, next() returns a new minibatch each time, as in README.md; again, next(batch) always fills the same
+// minibatch, the cheapest loop; or held, it fills two in turns, and one is held while the other is filled. In the
+// file's order. Prints for each epoch, with seconds of wall and of processor time:
 //   {"samples": N, "wall": S, "cpu": S}
 #include <batchfeed/batchfeed.h>
 

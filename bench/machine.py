@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the scripts here share: the machine in words, a run of a program with its memory, and the history's records."""
+"""What the scripts here share: a description of the machine, measured runs of programs, and the history's records."""
 import datetime
 import json
 import os
@@ -24,7 +24,7 @@ def program(name, build=BUILD):
 
 
 def corpus(folder, names):
-    """The folder of the inputs, if they are all there."""
+    """The absolute path of the folder of the inputs; ends the script if one of `names` is missing in it."""
     missing = [name for name in names if not (pathlib.Path(folder) / name).exists()]
     if missing:
         sys.exit(f"{folder} lacks {', '.join(missing)}; make them:  python3 bench/make_inputs.py {folder}")
@@ -36,7 +36,7 @@ class Failed(Exception):
 
 
 def end_with(main):
-    """Runs it; a program that failed is told in its own words, without a trace."""
+    """Runs main(); if a program that it ran failed, ends with that program's output and without a traceback."""
     try:
         main()
     except Failed as failed:
@@ -69,7 +69,7 @@ def processor():
 
 
 def tier():
-    """Of the kernels that the CPU allows, as src/formats/ctf/kernels.cc picks them."""
+    """The tier of the kernels that src/formats/ctf/kernels.cc picks on this CPU: "avx512", "avx2" or "scalar"."""
     if os.environ.get("BATCHFEED_CPU"):
         return os.environ["BATCHFEED_CPU"]
     flags = set(re.search(r"^flags\s*:(.*)$|\Z", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)[0].split())
@@ -77,9 +77,10 @@ def tier():
 
 
 def record(figures):
-    """Adds figures to the record of the code and day, which is made if there is none.
+    """Adds figures to the record of today and of the last commit that changed the code, which is made if missing.
 
-    {name: {"ratio": float, "of": what it is a ratio to, "goal": float or None, ...}}; more is kept as it is.
+    {name: {"ratio": float, "of": what the ratio compares to, "goal": float or None, ...}}, or "value" and "unit" in
+    place of the ratio; other keys are kept as they are.
     """
     git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
     code = ["--", "src", "include", "cli", "cmake", "CMakeLists.txt"]

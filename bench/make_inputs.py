@@ -82,7 +82,7 @@ def digits(folder):
     with open(folder / "digits.ctf", "w") as out:
         for _ in range(240):
             x, places, y = draws.standard_normal((1000, 100)), draws.randint(6, 10, 1000), draws.randint(0, 2, 1000)
-            # Places change from value to value; each line turns the same ones.
+            # The number of digits changes from value to value; each line has those of the line before, rotated by one.
             for i, values in enumerate(x.tolist()):
                 form = " ".join(f"%.{p}g" for p in np.roll(places[:100], i).tolist())
                 out.write(f"|labels {y[i]} |features " + form % tuple(values) + "\n")
@@ -157,7 +157,8 @@ def htk(folder):
 
 
 def write_cbf(path, streams, chunks):
-    """streams: (name, 0 dense or 1 sparse, dim); chunks: (sequences, bytes of each stream); a sequence is one sample."""
+    """streams: (name, 0 dense or 1 sparse, dim); chunks: (number of sequences, [bytes of each stream]), in which each
+    sequence has one sample."""
     with open(path, "wb") as out:
         out.write(struct.pack("<QI", MAGIC, 1))
         table = []

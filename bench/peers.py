@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Other readers of numbers in text, beside batchfeed in one run, on the same numbers.
+"""Other libraries' readers of numeric text, compared to batchfeed in one run on the same numbers.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy pandas polars duckdb scikit-learn xgboost
     /tmp/peers/bin/python bench/peers.py FOLDER [--runs 5] [--record]
 
-FOLDER has dense.ctf and sparse.ctf (bench/make_inputs.py). Their samples are written
-as CSV and as svmlight into a folder of their own; each reader reads its file whole, in a fresh process, in
-turns with the others, with as many threads as it likes. batchfeed opens and indexes
-the text, shuffles it and packs all of it into minibatches of 256, which the others do not
-do. What is not installed is left out and named.
+FOLDER has dense.ctf and sparse.ctf (bench/make_inputs.py). Their samples are written to a
+temporary folder as CSV and as svmlight; each reader reads its file whole, in a fresh process,
+in turns with the others, with as many threads as it starts by default. batchfeed opens and
+indexes the text, shuffles it and packs all of it into minibatches of 256, which the others do
+not do. Libraries that are not installed are left out and named.
 """
 import argparse
 import json
@@ -23,7 +23,8 @@ import machine
 DENSE, SPARSE = 794, 51  # values of a sample, the label's included
 SAMPLES = {"dense": 45_000, "sparse": 330_000}
 
-# What a process of its own does: `path` is the file. Imports are not timed.
+# Reader: (imports, which are not timed; expression that reads the file `path` and counts its values). Each runs in
+# a process of its own (CHILD).
 READERS = {
     "dense": {
         "numpy.loadtxt": ("import numpy", "numpy.loadtxt(path, dtype=numpy.float32, delimiter=',').size"),
@@ -61,7 +62,7 @@ STREAMS = {
 
 
 def write_inputs(source, folder, kind):
-    """The samples of SOURCE/KIND.ctf as they are, and in the form of the others."""
+    """Copies SOURCE/KIND.ctf to FOLDER and writes its samples to FOLDER/KIND, as CSV (dense) or svmlight (sparse)."""
     with open(source / f"{kind}.ctf") as lines, open(folder / f"{kind}.ctf", "w") as text, open(folder / kind, "w") as other:
         for line, _ in zip(lines, range(SAMPLES[kind])):
             text.write(line)
@@ -69,7 +70,7 @@ def write_inputs(source, folder, kind):
             if kind == "dense":
                 other.write(",".join(parts["labels"] + parts["features"]) + "\n")
             else:
-                # An index that comes twice is refused by some.
+                # Some readers refuse an index that occurs twice in a sample: the last of its values is kept.
                 entries = dict(pair.split(":") for pair in parts["x"])
                 other.write(parts["y"][0] + " " + " ".join(f"{i}:{v}" for i, v in entries.items()) + "\n")
     (folder / f"{kind}.cntk").write_text(CONFIG.format(kind=kind, first=STREAMS[kind][0], second=STREAMS[kind][1]))

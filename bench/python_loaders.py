@@ -7,7 +7,7 @@
 For dense corpora: torch's DataLoader over a TensorDataset that already lies in memory; and from files of their own,
 where they are installed, webdataset, MosaicML's streaming and Hugging Face's datasets. For sparse ones:
 sklearn's load_svmlight_file on the same samples, where scikit-learn is installed; it reads and does not shuffle.
---samples takes so many of a dense corpus for these, whose files take long to write.
+--samples limits the samples of a dense corpus for webdataset, streaming and datasets, whose files take long to write.
 """
 import argparse
 import importlib.util
@@ -42,7 +42,7 @@ def webdataset(arrays, folder, minibatch):
 
 
 def streaming(arrays, folder, minibatch):
-    """MDS files, its own shuffle."""
+    """MDS files; shuffled by streaming itself."""
     mds = importlib.import_module("streaming")
     columns = {name: f"ndarray:{a.dtype}:{a.shape[1]}" for name, a in arrays.items()}
     with mds.MDSWriter(out=folder, columns=columns) as sink:
@@ -60,7 +60,7 @@ def datasets(arrays, folder, minibatch):
 
 
 def from_files(path, streams, most, minibatch):
-    """{peer: samples a second}, of the first `most` samples."""
+    """{name of a library: samples a second} for those that read from files, with the first `most` samples."""
     rates = {}
     with bf.open(path, shuffle=False, minibatch_samples=most, report=None) as reader:
         batch = next(iter(reader))

@@ -6,11 +6,12 @@
 
 A FILE is a corpus, or a section of a configuration: c/bench.cntk:htk_frame (paths in it are taken from its folder).
 Each loop is a process of its own, a new one for each round. They take turns epoch by epoch, in an order drawn anew each
-time, so that what else the machine does meets all of them; `taskset -c 1` before all of it keeps out which of a
-process's threads share a core with whom. Printed is the processor time of the loop of README.md in C++ for 256
-(--minibatch) samples; then for each other loop the median, and in brackets the quartiles, of its ratios to that one's
-epochs beside it: of a C++ loop that uses the memory of one minibatch again and again, of one that holds a minibatch
-while it asks for the next as `for` in Python does, of the Python loop, and of one that makes an array of every stream.
+time, so that other load on the machine meets all of them alike; under `taskset -c 1` all threads share one core, so
+that the scheduler's choice of cores does not matter. Printed is the processor time for a minibatch of 256 (--minibatch)
+samples in the loop of README.md in C++; then for each other loop the median, and in brackets the quartiles, of the
+ratios of its epochs to that loop's epochs of the same turns. The others are: a C++ loop that reuses the memory of one
+minibatch, one that holds a minibatch while it asks for the next as `for` in Python does, the Python loop, and a Python
+loop that makes an array of every stream.
 """
 import argparse
 import json
@@ -26,7 +27,7 @@ PYTHON = ("Python", "with arrays")
 
 
 def python_loop(path, section, size, arrays):
-    """Does what bench/loop.cc does."""
+    """The counterpart of bench/loop.cc: for each line of input an epoch, and a line of JSON of the same form."""
     import batchfeed as bf
 
     reader = bf.open(path, section=section, shuffle=False, minibatch_samples=size, report=None)
@@ -46,7 +47,7 @@ def python_loop(path, section, size, arrays):
 
 
 class Loop:
-    """A loop in a process, which does an epoch when it is told to."""
+    """A process with one of the loops; epoch() lets it run an epoch and returns what it printed of it."""
 
     def __init__(self, command, folder):
         self.process = subprocess.Popen(command, text=True, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -62,7 +63,7 @@ class Loop:
 
 
 def one_round(path, program, size, epochs, turns):
-    """{name: its epochs}, those of a turn at the same place."""
+    """{name of a loop: [what it printed of each epoch]}; the epochs of one turn have the same index in all lists."""
     file, *section = path.split(":")
     folder, file = pathlib.Path(file).parent, pathlib.Path(file).name
     commands = {name: [program, form, file, str(size), *section] for name, form in FORMS.items()}
@@ -77,7 +78,7 @@ def one_round(path, program, size, epochs, turns):
     for loop in loops.values():
         loop.end()
     assert len({epoch["samples"] for of_one in told.values() for epoch in of_one}) == 1
-    return {name: of_one[1:] for name, of_one in told.items()}  # the first fills the file cache
+    return {name: of_one[1:] for name, of_one in told.items()}  # the first epoch fills the file cache
 
 
 def main():

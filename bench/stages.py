@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each stage beside what cannot be avoided, in one run: the micro-benchmarks as one table.
+"""Each stage compared to the least work that it could be, in one run: the micro-benchmarks as one table.
 
     python3 bench/stages.py FOLDER [--runs 5] [--record]
 
@@ -13,7 +13,7 @@ import os
 
 import machine
 
-# Stage: benchmark, limit, goals with each tier of kernels.
+# Stage: its benchmark; the benchmark of its limit; goals as the ratio limit / stage, for each tier of kernels.
 TEXT = {
     "reading dense text": ("read/dense", "floor/dense", {"scalar": 1.3, "avx2": 2.1, "avx512": 5}),
     "reading small integers": ("read/mnist", "floor/mnist", {"scalar": 1.3, "avx2": 2.1, "avx512": 5}),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `batchfeed bench`: where the time goes, against what the machine can do.
+// `batchfeed bench`: where the time goes, compared with the limits of the machine.
 #include <batchfeed/bench.h>
 #include <sys/resource.h>
 
@@ -31,7 +31,7 @@ struct BenchArguments {
 };
 
 constexpr double kDayMs = 24 * 3600 * 1e3;
-constexpr std::uint64_t kLimitBytes = 256ull << 20;  // of the corpus, for the limits
+constexpr std::uint64_t kLimitBytes = 256ull << 20;  // of the corpus, to measure the limits on
 
 std::vector<std::string> files_of(const Setup& setup) {
   std::vector<std::string> out;
@@ -48,7 +48,7 @@ std::vector<std::string> files_of(const Setup& setup) {
     if (const auto* htk = std::get_if<HtkOptions>(&source)) add(htk->files);
     if (const auto* mlf = std::get_if<MlfOptions>(&source); mlf != nullptr && sources.size() == 1) add(mlf->files);
   }
-  // Archives that a list names are known when it has been read.
+  // The archives that a list names are known only when the corpus is open.
   if (!out.empty()) return out;
   const std::shared_ptr<const Source> corpus = open_corpora(setup).front();
   return corpus->chunks().empty() ? out : std::vector<std::string>{corpus->place(0, 0).file};
@@ -82,7 +82,7 @@ Measured measure(const BenchArguments& a, const CorpusArguments& arguments, Cons
   return m;
 }
 
-// The other's configuration or file, measured as the first.
+// The arguments for the configuration or file to compare with; all else as for the first.
 CorpusArguments other_of(const BenchArguments& a) {
   CorpusArguments out = a.corpus;
   out.files = {a.other};
@@ -94,7 +94,7 @@ CorpusArguments other_of(const BenchArguments& a) {
 }
 
 int run_bench(const BenchArguments& a, Console& console) {
-  if (!(a.consumer_ms >= 0 && a.consumer_ms <= kDayMs))  // what cannot be slept would not be waited for at all
+  if (!(a.consumer_ms >= 0 && a.consumer_ms <= kDayMs))  // a sleep of NaN, or out of range, would not wait at all
     throw UsageError("--consumer-ms: expected a time of at least 0, and at most 86400000, a day");
   if (!a.other.empty() && !a.corpus.mix_weights.empty()) throw UsageError("--compare does not go with --mix-weights");
   const Measured first = measure(a, a.corpus, console);

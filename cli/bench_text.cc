@@ -36,7 +36,7 @@ std::string parse_bound(const Measured& m) {
                        plural(t.threads, "thread"));
   }
   if (m.text) {
-    // What is left when all of the parsing is gone is an upper bound.
+    // An upper bound of the gain: as if parsing took no time at all.
     const double left = std::max(packing_cpu(t), m.limits.copy > 0 ? static_cast<double>(t.bytes) / m.limits.copy : 0);
     const double most = t.seconds / std::max(left, 1e-9);
     return fmt::format("{}; the binary format saves most of it (batchfeed convert){}", seen,
@@ -65,7 +65,8 @@ std::string stages_text(const Measured& m) {
                 all_read ? percent_text(Measured::rate(seconds, bytes), m.limits.read) : "-",
                 fmt::format("{:.1f}", seconds > 0 ? cpu / seconds : 0)});
   };
-  // Headers and lists may say what there is. Of compressed files less is read than there is.
+  // A rate only if opening read the data, and not just headers and lists. (Of compressed files fewer bytes are read
+  // than the corpus has.)
   const bool looked_through = t.index_read == 0 || m.limits.compressed || t.index_read > t.corpus_bytes / 2;
   stage("index", t.index, t.index_cpu, t.corpus_bytes, looked_through);
   stage("whole epoch", t.seconds, t.cpu, t.bytes, true);

@@ -26,11 +26,11 @@ using nlohmann::ordered_json;
 struct CheckArguments {
   CorpusArguments corpus;
   std::uint64_t max_faults = 1000;
-  std::string fix;  // the file to write
+  std::string fix;  // the mended file to write
   bool force = false, json = false;
 };
 
-// Prints faults as they come; standard output is the list of them.
+// Prints findings to standard output as they come.
 class Findings {
  public:
   Findings(Output& output, Console& console, bool json) : output_(output), console_(console), json_(json) {}
@@ -49,7 +49,7 @@ class Findings {
     output_.breathe();
   }
 
-  // What was told up to now.
+  // The counts of the findings so far.
   CheckResult counts() const { return counts_; }
   ordered_json take() { return all_.is_null() ? ordered_json::array() : std::move(all_); }
 
@@ -74,7 +74,7 @@ class Findings {
   ordered_json all_;
 };
 
-// What --fix would do about it.
+// A hint at --fix, if it can mend what was found.
 std::string next_step(const CheckResult& result) {
   std::string kinds;
   for (const char* id : {"cbf.unsorted-indices", "ctf.repeated-id"}) {
@@ -83,7 +83,7 @@ std::string next_step(const CheckResult& result) {
   return kinds.empty() ? "" : fmt::format("  --fix FILE writes a copy in which that is mended: {}\n", kinds);
 }
 
-// `mends`: --fix takes what was checked.
+// `mends`: whether --fix accepts what was checked.
 std::string summary(const CheckResult& result, const CheckArguments& a, bool mends) {
   std::string out;
   if (!result.by_id.empty()) {
@@ -121,8 +121,8 @@ ordered_json summary_json(const CheckResult& result, ordered_json findings, orde
   return out;
 }
 
-// Text from a pipe; its streams are inferred from its beginning. One that is damaged at its very beginning is a
-// finding, as such a file is.
+// Checks text from a pipe, whose streams are inferred from its beginning. If even that is damaged, it is a finding, as
+// for a file.
 CheckResult check_input(const CheckArguments& a, const CheckOptions& options, const Report& report) {
   CtfOptions ctf;
   ctf.element = a.corpus.precision.value_or(Element::f32);
@@ -141,8 +141,8 @@ CheckResult check_input(const CheckArguments& a, const CheckOptions& options, co
   }
 }
 
-// What is to be looked at; nothing if the configuration or the file is at fault, of which
-// `findings` then has heard.
+// The corpus to check; nothing if the configuration or the file is at fault, which has been added to
+// `findings`.
 std::optional<Corpus> load(CorpusArguments corpus, Console& console, Findings& findings, const Report& report) {
   corpus.all_faults = true;
   try {
@@ -151,7 +151,7 @@ std::optional<Corpus> load(CorpusArguments corpus, Console& console, Findings& f
     const Fault& fault = error.fault();
     if (fault.kind == FaultKind::io) throw;
     if (findings.counts().faults != 0) return std::nullopt;
-    // What a file asks for beyond a limit is its fault as well.
+    // A file that asks for more than a limit is at fault, too.
     if (fault.kind != FaultKind::format && (fault.kind != FaultKind::limit || fault.at.file.empty())) throw;
     findings.add({.severity = Severity::error, .fault = fault});
     return std::nullopt;
@@ -169,7 +169,7 @@ void add(CheckResult& sum, const CheckResult& one) {
   sum.complete = sum.complete && one.complete;
 }
 
-// Of one corpus; what is wrong with its configuration is counted, too. Of `mends` see summary().
+// Checks one corpus, and counts the faults of its configuration, too. `mends`: see summary().
 CheckResult look_at(const CheckArguments& a, const std::optional<Mended>& mended, Console& console, Findings& findings,
                     bool& mends) {
   const Report report = [&](const Notice& notice) { findings.add(notice); };
@@ -196,7 +196,7 @@ CheckResult look_at(const CheckArguments& a, const std::optional<Mended>& mended
   return result;
 }
 
-// Each reader section of a configuration that has several, one after the other; as JSON, all together.
+// Checks each reader section of a configuration that has several, one after the other; JSON has all of them together.
 int check_sections(const CheckArguments& a, const std::vector<std::string>& sections, Console& console) {
   Output output;
   CheckResult all;
@@ -218,7 +218,8 @@ int check_sections(const CheckArguments& a, const std::vector<std::string>& sect
   return all.faults == 0 ? kDone : kFaults;
 }
 
-// A stream of text is neither a configuration nor labels, and names no files.
+// Throws UsageError for options that do not apply to text from a pipe: it is neither a configuration nor labels, and
+// names no files.
 void expect_for_input(const CorpusArguments& corpus) {
   const char* const unused = !corpus.section.empty()      ? "--section"
                              : !corpus.set.empty()        ? "--set"

@@ -16,7 +16,7 @@ namespace batchfeed::cli {
 namespace {
 
 constexpr std::size_t kLook = 16u << 20;  // bytes of a text that are looked at
-constexpr std::size_t kStreams = 32;      // of a file, each of which takes another look
+constexpr std::size_t kStreams = 32;      // the most streams of a file; each takes a pass over these bytes
 constexpr std::uint64_t kMostNamed = 1u << 20;
 
 bool blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r'; }
@@ -26,7 +26,7 @@ std::string_view skip_blanks(std::string_view text) noexcept {
   return text;
 }
 
-// Up to the next sample, in which "|#" stands for a pipe.
+// The comment at the beginning of `text`: up to the next '|'; "|#" in it stands for a '|'.
 std::string comment_of(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -43,7 +43,7 @@ std::string comment_of(std::string_view text) {
   return out.substr(out.size() - skip_blanks(out).size());
 }
 
-// "178:1 |# flight": index and name. False if it is not like that.
+// Parses "178:1 |# flight" into index and name. False for anything else.
 bool named_entry(std::string_view sample, std::uint64_t& index, std::string& name) {
   sample = skip_blanks(sample);
   const auto digits = std::from_chars(sample.data(), sample.data() + sample.size(), index);
@@ -57,7 +57,8 @@ bool named_entry(std::string_view sample, std::uint64_t& index, std::string& nam
 }
 
 // The names that comments give to indices below `dim`, as converters of vocabularies write
-// them: `|NAME 178:1 |# flight`. Empty unless they say one and the same of every index.
+// them: `|NAME 178:1 |# flight`. Empty if an index has different names, or if none is named twice: then nothing
+// shows that comments name classes.
 std::vector<std::string> commented_names(std::string_view text, std::string_view name, std::uint64_t dim) {
   std::vector<std::string> out;
   if (dim > kMostNamed) return out;
@@ -73,7 +74,7 @@ std::vector<std::string> commented_names(std::string_view text, std::string_view
       if (!sample.starts_with(name) || sample.size() == name.size() || !blank(sample[name.size()])) continue;
       if (!named_entry(sample.substr(name.size()), index, said) || index >= dim) continue;
       std::string& known = out[static_cast<std::size_t>(index)];
-      if (!known.empty() && known != said) return {};  // they are of something else
+      if (!known.empty() && known != said) return {};  // the comments are not the names of classes
       repeated = repeated || !known.empty();
       known = said;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What classes are called.
+// The names of classes.
 #pragma once
 
 #include <batchfeed/options.h>
@@ -12,11 +12,11 @@
 
 namespace batchfeed::cli {
 
-// The names of a label stream's classes, by index: of a list of states, or as comments in
-// text give them. Empty where there are none; so are single names that are not known.
+// The names of a label stream's classes, by index: from a list of states, or from comments in
+// text. Empty if there are none; a single name that is not known is an empty string.
 std::vector<std::string> class_names(const StreamSurvey& stream, const Setup& setup);
 
-// "14 flight", or where it has no name "14".
+// "14 flight", or "14" if the class has no name.
 std::string class_text(std::uint64_t index, const std::vector<std::string>& names);
 
 }  // namespace batchfeed::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the subcommands share: exit codes, how one is declared, and the error
-// for words on the command line that make no sense.
+// What the subcommands share: exit codes, their declaration, and the error for a command line
+// that makes no sense.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -23,13 +23,12 @@ enum Exit : int {
   kInternal = 4,  // a defect of batchfeed
 };
 
-// The command line makes no sense; the text follows the message grammar's WHAT[; hint: HINT].
+// Thrown if the command line makes no sense; its text is WHAT[; hint: HINT], as in every message.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What the library cannot do as asked is a matter of the command line: Error(usage)
-// of `work` becomes a UsageError.
+// Runs `work`, and turns an Error(usage) from the library into a UsageError: it is caused by the command line.
 template <class Work>
 auto as_asked(const Work& work) {
   try {
@@ -42,13 +41,13 @@ auto as_asked(const Work& work) {
   }
 }
 
-// All that a command has to say, on standard output. kDone.
+// Writes all that a command has to say to standard output. Returns kDone.
 int put_text(std::string_view text);
 
-// A subcommand: adds its options to `app` at once and returns what runs it.
+// Declaring a subcommand adds its options to `app` and returns the function that runs it: the exit code.
 using Run = std::function<int()>;
 
-// `examples` are the first thing its --help shows after the summary.
+// `examples` stand in its --help right behind the summary.
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& summary, const std::string& examples);
 
 Run add_head(CLI::App& app, Console& console);

@@ -9,7 +9,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-// CLI11 gives "TYPE:{float,double}".
+// Splits CLI11's "TYPE:{float,double}" into type and choices.
 void split_type(const std::string& text, OptionRow& row) {
   const std::size_t brace = text.find(":{");
   row.type = text.substr(0, brace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Completion scripts for bash, zsh and fish. They are complete in themselves: a
-// shell that completes a word does not start batchfeed.
+// Completion scripts for bash, zsh and fish. They hold all words themselves: to complete one, a
+// shell need not start batchfeed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const std::vector<CommandRow>& commands) {
   return out;
 }
 
-// The words that come next, if they are known: commands below this one, or what its one argument may be.
+// The words that can follow a command, if they are known: its subcommands, or the choices of its only argument.
 std::vector<std::string> words_of(const CommandRow& command, const CommandRow& root) {
   if (!command.commands.empty()) return names_of(command.commands);
   if (command.positionals.size() != 1) return {};
@@ -40,7 +40,7 @@ std::vector<const OptionRow*> options_of(const CommandRow& command, const Comman
   return out;
 }
 
-// 'text' for a shell in single quotes.
+// The text in single quotes for a shell.
 std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -55,7 +55,7 @@ std::string in_fish_quotes(const std::string& text) {
 
 const char* bash_files(Value value) { return value == Value::folder ? "-d" : "-f"; }
 
-// What completes the value of an option.
+// The bash code that completes the value of an option.
 std::string bash_reply(const OptionRow& option) {
   switch (option.value) {
     case Value::choice:

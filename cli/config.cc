@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `batchfeed config`: what a configuration means, key by key.
+// `batchfeed config`: explains and checks a configuration, key by key.
 #include <batchfeed/config.h>
 #include <fmt/format.h>
 
@@ -85,10 +85,10 @@ int run_show(const ConfigArguments& a, Console& console) {
   return kDone;
 }
 
-// All reader sections, or the one named; each is bound, and what is found is listed.
+// Binds all reader sections, or the one named, and lists what is wrong with them.
 int run_check(const ConfigArguments& a, Console& console) {
   std::vector<Notice> found;
-  std::set<std::string> told;  // sections share what they are made of
+  std::set<std::string> told;  // sections may share keys and variables, and so faults
   const Report report = [&](const Notice& notice) {
     if (told.insert(notice.fault.text()).second) found.push_back(notice);
   };

@@ -20,7 +20,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-// Progress is drawn only for work that lasts, and not too often.
+// Progress is drawn only for work that takes longer than kPatience, and at most once in kRedraw.
 constexpr auto kPatience = std::chrono::milliseconds(400);
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr std::size_t kFlushBytes = 1u << 16;
@@ -35,7 +35,7 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // whoever gave us the pipe may have set it not to wait
+    if (n < 0 && errno == EAGAIN) {  // the pipe may have been made non-blocking by whoever started the program
       ::pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
       ::poll(&wait, 1, -1);
       continue;
@@ -45,7 +45,7 @@ void write_all(int fd, std::string_view text) {
         remove_unfinished_files();
         std::_Exit(128 + SIGPIPE);
       }
-      if (fd == STDERR_FILENO) return;  // nobody left to tell
+      if (fd == STDERR_FILENO) return;  // there is nowhere to report it
       throw Error(Fault{.kind = FaultKind::io,
                         .id = "io.write",
                         .what = fmt::format("cannot write standard output: {}", std::strerror(errno))});
@@ -172,10 +172,11 @@ void install() {
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXCPU}) {
     struct sigaction before {};
-    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)  // as nohup leaves it
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)  // nohup lets SIGHUP be ignored
       ::sigaction(signal, &action, nullptr);
   }
-  // Who reads the data and leaves ends the run, and nothing on the way is left; who reads messages does not.
+  // So that a write to a closed pipe fails with EPIPE: on standard output that ends the run, which removes its
+  // unfinished files; on standard error it does not.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // at a limit of file size (ulimit -f) a write fails, as on a full disk
 }

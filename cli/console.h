@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Standard error for people: notices, errors, and a progress bar that shows
-// itself on a terminal only. Standard output for data.
+// Standard error for people: notices, errors, and a progress bar, which is drawn on a terminal
+// only. Standard output for data.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -23,31 +23,31 @@ class Console {
   Console();
 
   bool quiet = false;    // no notices
-  bool verbose = false;  // also notices for the curious
+  bool verbose = false;  // notices of severity info, too
   bool no_progress = false;
 
   // A line on standard error.
   void say(std::string_view line);
   void fail(const Fault& fault);
-  void notice(const Notice& notice);  // the same one only once
+  void notice(const Notice& notice);  // equal ones only once
   void warn(Fault fault);
   Report report();
 
-  // A bar with rate and time left, labelled `what`; nothing unless standard
-  // error is a terminal and the work takes a while.
+  // Draws a bar with rate and time left, labelled `what`, if the work takes a while; empty
+  // if standard error is no terminal.
   Progress progress(std::string what);
   void clear_progress();
 
   bool colour_out() const noexcept { return colour_out_; }
   bool terminal_out() const noexcept { return terminal_out_; }
-  std::size_t width() const;  // of the terminal, 100 where there is none
+  std::size_t width() const;  // columns of the terminal, 100 without one
 
  private:
   void draw(std::uint64_t done, std::uint64_t total);
   void erase();
 
   std::mutex mutex_;
-  std::set<std::string> told_;  // notices
+  std::set<std::string> told_;  // texts of the notices so far
   bool terminal_out_ = false, terminal_err_ = false;
   bool colour_out_ = false, colour_err_ = false;
   bool drawn_ = false;
@@ -55,8 +55,8 @@ class Console {
   std::chrono::steady_clock::time_point began_, last_;
 };
 
-// Standard output, gathered into large writes. A reader that went away
-// (`| head`) ends the program quietly; other failures throw Error(io).
+// Standard output, buffered for large writes. If its reader has gone away (`| head`), the
+// program ends quietly; other failures throw Error(io).
 class Output {
  public:
   Output() = default;
@@ -64,7 +64,7 @@ class Output {
   Output& operator=(const Output&) = delete;
 
   void append(std::string_view text);
-  // Writes if much has gathered or some time has passed; call after each record.
+  // Writes if much is buffered or some time has passed; to be called after each record.
   void breathe();
   void flush();
 
@@ -73,17 +73,17 @@ class Output {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// An interrupt (Ctrl-C), SIGTERM and SIGHUP end the program at once with 128 and the signal's number, without
-// what was half written, unless the command works in steps and asks in between; a second one always does. Those
-// that whoever started the program ignores are ignored.
+// SIGINT (Ctrl-C), SIGTERM and SIGHUP end the program at once with the exit code 128 + signal, and remove files that
+// are half written. While deferred, the first signal is only noted, and the command checks for it between its steps;
+// a second one always ends the program. Signals that were ignored when the program was started stay ignored.
 namespace interrupt {
 void install();
-void deferred(bool on);  // true: only note it
-struct Interrupted {};   // thrown to unwind
-void check();            // throws it, if one came
-// `bar`, at whose steps it is asked.
+void deferred(bool on);
+struct Interrupted {};
+void check();  // throws Interrupted if a signal came while deferred
+// `bar`, which calls check() at each step.
 Progress at_steps(Progress bar);
-int status() noexcept;  // that the program ends with then
+int status() noexcept;  // the exit code after Interrupted
 }  // namespace interrupt
 
 }  // namespace batchfeed::cli

@@ -45,7 +45,7 @@ struct ConvertArguments {
   bool force = false, verify = false, json = false;
 };
 
-// --layout: each format has its own, the first is the default.
+// Sets the layout of --layout. Each format has two, the first is the default, or only one.
 void set_layout(const std::string& layout, ConvertOptions& options) {
   const auto choose = [&](std::string_view usual, std::string_view other) {
     if (layout.empty() || layout == usual) return false;
@@ -97,7 +97,7 @@ int run_convert(ConvertArguments a, Console& console) {
   const std::string target = a.corpus.files.back();
   a.corpus.files.pop_back();
   a.corpus.threads = a.jobs == 0 ? a.corpus.threads : std::optional<unsigned>(a.jobs);
-  expect_absent(target, a.force);  // before the source is read for nothing
+  expect_absent(target, a.force);  // before time is spent on reading the source
   ConvertOptions options = options_of(a, target);
   Corpus corpus = load_corpus(a.corpus, console);
   expect_no_source(target, options.to, corpus, a.streams);
@@ -109,7 +109,7 @@ int run_convert(ConvertArguments a, Console& console) {
   return run_conversion(*source, target, options, a.json, console);
 }
 
-// `expect_other` is called once with each file that rows of a list are read from.
+// Calls expect_other(file) once for each file that the rows of a list are in.
 template <class ExpectOther>
 void expect_unnamed(const Source& list, const ExpectOther& expect_other) {
   std::set<std::string> seen;
@@ -150,7 +150,7 @@ bool has_ids(const Setup& setup) {
     return infer_ctf(memory_name(file), kLook, {}, setup.limits, memory_files(head)).has_ids;
   } catch (const Error& error) {
     if (error.fault().kind == FaultKind::io || error.fault().kind == FaultKind::stale) throw;
-    return false;  // no line of the beginning tells
+    return false;  // the beginning of the file does not show it
   }
 }
 
@@ -189,7 +189,7 @@ void expect_no_source(const std::string& target, Format to, const Setup& setup, 
       throw UsageError(fmt::format("'{}' is what is read, and {}; hint: choose another name", shown(file), left));
     }
   };
-  Setup alone = setup;  // a list read alone gives what others do not join, too
+  Setup alone = setup;  // for one list by itself, which so also has the rows that a join leaves out
   alone.report = {};
   alone.mix.clear();
   const auto expect_unread = [&](const auto& source) {
@@ -235,13 +235,13 @@ std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Co
 }
 
 std::unique_ptr<Source> open_for_conversion(Corpus corpus, const CorpusArguments& arguments, Console& console) {
-  corpus.setup.progress = indexing(arguments, console);  // others may have been loaded since
+  corpus.setup.progress = indexing(arguments, console);  // loading another corpus may have replaced it
   cut_small(corpus.setup);
   try {
     return open_sources(corpus.setup);
   } catch (const Error& error) {
     auto* binary = corpus.setup.sources.size() == 1 ? std::get_if<CbfOptions>(&corpus.setup.sources.front()) : nullptr;
-    // A binary file alone: what it holds is what is wanted.
+    // A single binary file is opened in the precision that it has.
     if (binary == nullptr || corpus.format != Format::cbf || arguments.precision ||
         error.fault().id != "cbf.precision-mismatch")
       throw;

@@ -16,43 +16,43 @@
 
 namespace batchfeed::cli {
 
-inline constexpr std::uint64_t kChunkBytes = 32u << 20, kShuffleMemory = 256u << 20;  // where nobody says
+inline constexpr std::uint64_t kChunkBytes = 32u << 20, kShuffleMemory = 256u << 20;  // the defaults
 
-// By `--to`, else by the target's name. Throws UsageError.
+// The format of a target: `to`, or if that is empty by the extension of `path`. Throws UsageError.
 Format target_format(const std::string& to, const std::string& path);
 
-// The names of classes that labels of these streams have; none where they are numbers.
+// The names of the classes of labels in these streams (of all streams if empty); empty if classes have no names.
 std::vector<std::string> label_names(const std::string& state_list, const Setup& setup,
                                      const std::vector<std::string>& streams);
 
-// Ids that only number the sequences of a text are kept in text, as who joins by words needs
-// them, and in a binary file of another order, where they say what it was.
+// Makes a conversion keep ids of a text even if they only number its sequences: in text, where joins by text need
+// them; and in a shuffled binary file, where they tell the order before.
 void keep_ids(ConvertOptions& options, const Setup& setup);
 // Whether a setup is one text corpus with ids.
 bool has_ids(const Setup& setup);
 
-// Throws UsageError if there is such a file already, unless it may be replaced, or it is standard output.
+// Throws UsageError if `target` exists (unless `force`), or is a folder, standard output or empty.
 void expect_absent(const std::string& target, bool force);
-// A part of a corpus does not replace it, although a file may be replaced: what it leaves out would be lost. Nor does
-// it replace a file that a list among the sources names.
+// Throws UsageError if `target` is a file that `setup` reads, or that a list among its sources names: if a part of a
+// corpus replaced the corpus, the rest would be lost. `left` says that in the message.
 void expect_no_source(const std::string& target, Format to, const Setup& setup,
                       const char* left = "only a part of it would be left");
-// The same of a command that writes all there is, where it was told `streams`, or opened by a configuration, which need
-// not name them all.
+// The same for a command that writes all sequences: it writes only a part if `streams` are chosen, or if the corpus was
+// opened by a configuration, which need not declare all streams.
 void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
                       const std::vector<std::string>& streams);
-// As expect_absent() where a file is made again and again: throws if there is one that does not begin as its kind does,
-// or does not hold `mark` behind that.
+// For a file that is written again and again: throws UsageError if `target` exists and is not of its kind, which begins
+// with `beginning` and holds `mark`.
 void expect_own(const std::string& target, std::string_view beginning, const char* kind, std::string_view mark = {});
 
-// Where sequences are taken in the order of the file: chunks of text that stay in the
-// cache. What is written or shown is the same.
+// Makes chunks of text so small that they stay in the CPU's cache, for commands that take sequences in
+// the order of the file: what they write or show does not depend on chunks.
 void cut_small(Setup& setup);
 
-// A binary file without a configuration is opened in its own precision. `setup`
-// receives what the arguments mean.
+// Opens a corpus to be written; a binary file without a configuration in its own precision. `setup`
+// receives the setup that the arguments gave.
 std::unique_ptr<Source> open_for_conversion(const CorpusArguments& arguments, Console& console, Setup* setup = nullptr);
-// One that is loaded, by these arguments.
+// The same for a corpus that was loaded by these arguments.
 std::unique_ptr<Source> open_for_conversion(Corpus corpus, const CorpusArguments& arguments, Console& console);
 
 int run_conversion(const Source& source, const std::string& target, ConvertOptions options, bool json,

@@ -53,7 +53,7 @@ void from_text(const CorpusArguments& arguments, Console& console, const Report&
   }
   options.skip_sequence_ids = !corpus.inferred->has_ids;
   options.element = arguments.precision.value_or(Element::f32);
-  // Who opens a pattern tells which folders are closed to us.
+  // Patterns are kept, since opening expands them again and warns of folders that we may not read.
   if (arguments.text == nullptr) options.files = arguments.files;
   corpus.setup.sources.emplace_back(std::move(options));
   if (corpus.inferred->text_ids) corpus.setup.reader.keys = KeyMode::text;
@@ -70,7 +70,7 @@ void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
       Setup setup = corpus.setup;
       setup.sources.emplace_back(options);
       (void)open_sources(setup);
-    } catch (const Error& error) {  // what the file holds is what is wanted
+    } catch (const Error& error) {  // without --precision the file's own counts
       if (error.fault().id != "cbf.precision-mismatch") throw;
       options.element = Element::f64;
       options.convert_element = true;
@@ -79,21 +79,21 @@ void from_binary(const CorpusArguments& arguments, Corpus& corpus) {
   corpus.setup.sources.emplace_back(std::move(options));
 }
 
-// Features and labels without a configuration, joined by key.
+// Infers features and labels without a configuration, which are joined by key.
 void from_speech(const CorpusArguments& arguments, const Report& report, Corpus& corpus) {
   corpus.setup.sources = infer_speech(arguments.files, arguments.state_list, arguments.precision.value_or(Element::f32),
                                       arguments.limits(), corpus.setup.file_system, report);
   corpus.setup.reader.keys = KeyMode::text;
 }
 
-// One corpus: a configuration, or files that come without one.
+// Loads one corpus: a configuration, or files that come without one.
 Corpus load_one(const CorpusArguments& arguments, Console& console, const Report& report) {
   expect_no_overrides(arguments.files);
   expect_of_one_kind(arguments);
   Corpus corpus;
   corpus.setup.file_system.roots = arguments.roots;
-  // Of a compressed file that does not stay in memory three passes are left: where reading can begin and how much
-  // there is; which streams it has; and where its sequences stand, which depends on which streams count.
+  // A compressed file that does not stay in memory is unpacked three times: to find the points where reading can begin;
+  // to infer its streams; and to index its sequences, which depends on the streams.
   corpus.setup.file_system.unpacked = share_unpacked(arguments.unpacked_text);
   const std::vector<std::string> files = looks_like_config(arguments.files.front())
                                              ? arguments.files
@@ -117,12 +117,12 @@ Corpus load_one(const CorpusArguments& arguments, Console& console, const Report
     case Format::unknown: throw not_a_corpus(first, arguments.limits());
   }
   if (corpus.format != Format::config) {
-    corpus.setup.reader.order.kind = OrderKind::file;  // as it stands in the file, until asked otherwise
+    corpus.setup.reader.order.kind = OrderKind::file;  // the default without a configuration
   }
   return corpus;
 }
 
-// Each file a corpus: what the first says of order and minibatches goes for all.
+// Loads a mixture, in which each file is a corpus. The options of the first for order and minibatches hold for all.
 Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Report& report) {
   if (arguments.mix_weights.size() != arguments.files.size()) {
     throw UsageError(fmt::format("--mix-weights: {} for {}; hint: give one weight for each",
@@ -139,7 +139,7 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
     if (i == 0) {
       corpus.setup.sources.clear();
       out = std::move(corpus);
-      out.setup.reader.shard = Shard::even;  // sharing by chunk is not for mixtures
+      out.setup.reader.shard = Shard::even;  // Shard::chunk cannot be used for mixtures
     } else if (keys != out.setup.reader.keys) {
       out.setup.reader.keys = KeyMode::text;
     }
@@ -150,7 +150,7 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
   return out;
 }
 
-// traceLevel = 2.
+// Whether a source has traceLevel = 2.
 bool wants_notes(Setup& setup) {
   const auto wants = [](const SourceOptions* source) {
     return std::visit(

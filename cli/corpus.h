@@ -34,17 +34,17 @@ struct CorpusArguments {
   std::vector<double> mix_weights;
   std::optional<Shard> shard;
   std::optional<unsigned> threads;
-  std::vector<std::string> raise;  // limits
+  std::vector<std::string> raise;  // FIELD=N, for limits
   std::optional<std::uint64_t> unpacked_bytes, unpack_ratio, unpack_window_bytes;
-  std::shared_ptr<const std::string> text;  // of the one file, read in its place (in_memory.h)
-  std::size_t unpacked_text = 0;  // of compressed files, kept in memory for whoever looks at them several times
+  std::shared_ptr<const std::string> text;  // read instead of the only file (in_memory.h)
+  std::size_t unpacked_text = 0;  // unpacked bytes to keep in memory, for commands that read files several times
   bool all_faults = false;        // of a configuration: each is reported, then the first thrown
 
   void add_to(CLI::App& app, bool with_order);
   Limits limits() const;
-  // What is said of order, index and paths here goes before what a configuration says. Throws UsageError.
+  // Overrides order, index and paths of the setup, which may be a configuration's. Throws UsageError.
   void overlay(Setup& setup) const;
-  // An option that says how to shuffle, null if none is given.
+  // The name of an option given that is about shuffling; null if there is none.
   const char* given_of_shuffle() const;
 
  private:
@@ -57,20 +57,20 @@ struct CorpusArguments {
 struct Corpus {
   Setup setup;                         // with a mixture: `mix`, one for each file
   Format format = Format::config;      // of the first file
-  std::optional<LoadedConfig> config;  // setup moved out of it
+  std::optional<LoadedConfig> config;  // without its setup
   std::optional<Inferred> inferred;    // for text without a configuration
 };
 
-// Throws Error. `console` shows progress and receives notices, unless `report` does.
+// Throws Error. `console` shows progress, and receives notices if `report` is empty.
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report = {});
 
-// What shows how far the opening of what they name is. Of several the last one counts.
+// Shows the progress of opening the corpus that the arguments name. Only the last one made is drawn.
 Progress indexing(const CorpusArguments& arguments, Console& console);
 
-// Corpora that are put side by side: classes of labels have the same numbers in all of them. Throws Error.
+// Several corpora, in all of which the classes of labels get the same numbers. Throws Error.
 std::vector<Corpus> load_corpora(const std::vector<CorpusArguments>& each, Console& console);
 
-// The reader sections of a configuration that has several, where none was asked for. Throws Error.
+// The reader sections of a configuration that has several, if none was asked for; else empty. Throws Error.
 std::vector<std::string> sections_to_choose(const CorpusArguments& arguments);
 
 }  // namespace batchfeed::cli

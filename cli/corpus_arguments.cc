@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What every command that reads a corpus may be told of it.
+// The options of every command that reads a corpus.
 #include <fmt/format.h>
 
 #include "corpus.h"

@@ -32,7 +32,7 @@ Fault bad_line(const std::string& file, std::uint64_t line, std::string what) {
           .hint = "a line is: NAME ALIAS dense|sparse DIM"};
 }
 
-// One stream a line. A repeated alias replaces the earlier definition, in its place.
+// Reads the header file: one stream a line. A repeated alias replaces the earlier definition, and takes its place.
 std::vector<StreamSpec> read_header(const std::string& path) {
   const std::uint64_t most = Limits().config_bytes;
   FirstBytes read = first_bytes(path, static_cast<std::size_t>(most));
@@ -71,7 +71,7 @@ std::vector<StreamSpec> read_header(const std::string& path) {
   return out;
 }
 
-// The original compares ids as text. Lines without any are a sequence each.
+// Opens the text with ids compared as text, as the original does. If lines have no ids, each is a sequence.
 std::unique_ptr<Source> open_text(const CtfOptions& text, const Report& report) {
   try {
     return open_source(text, {}, report, KeyMode::text);
@@ -81,7 +81,8 @@ std::unique_ptr<Source> open_text(const CtfOptions& text, const Report& report) 
   }
 }
 
-// Readers tell of inputs that nobody declared only where they are to tell everything; the original ends there.
+// A report that throws Error for an input that the header does not declare, as the original ends there; a reader only
+// reports it, as a notice.
 Report no_unknown_input(const Report& report, const std::string& header) {
   return [report, header](const Notice& notice) {
     if (notice.fault.id == "ctf.unknown-input") {

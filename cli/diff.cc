@@ -34,7 +34,7 @@ std::string place_of(const Located& located) {
   Place at = located.at;
   if (located.line != 0) at.first_line = at.last_line = located.line;
   if (at.file.empty()) return fmt::format("sequence {}", located.number);
-  // Without lines the number says more than a range of bytes of many sequences.
+  // Without lines, the sequence's number is of more use than a range of bytes that has many sequences.
   return at.first_line != 0 ? place_text(at, false)
                             : fmt::format("{} sequence {}", printable(at.file, kPathLength), located.number);
 }
@@ -120,12 +120,12 @@ int run_diff(const DiffArguments& a, Console& console) {
     one.files = {a.corpus.files[i]};
     if (i == 1 && !a.section_b.empty()) one.section = a.section_b;
     const Format format = detect_format(expand_files(one.files, {}, one.limits()).front());
-    // What is said of configurations does not make a corpus file one.
+    // --section and --set are for the configuration among the two; a data file is not taken for one because of them.
     if (format != Format::config) {
       one.section.clear();
       one.set.clear();
     }
-    options.sparse_dims = options.sparse_dims && format != Format::ctf;  // whose dims are inferred
+    options.sparse_dims = options.sparse_dims && format != Format::ctf;  // dims of text are inferred
     both.push_back(std::move(one));
   }
   std::vector<Corpus> corpora = load_corpora(both, console);

@@ -21,8 +21,8 @@ constexpr std::string_view kList = "N[,N...]";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// How far the unit behind a count of bytes shifts it: K, M, G and T are powers of 1024, with B or iB behind them or
-// not, in any case. Below 0: no unit.
+// The bits by which the unit behind a count of bytes shifts it: K, M, G and T are powers of 1024, perhaps followed by B
+// or iB, in upper or lower case. Below 0 for anything else.
 int shift_of(std::string_view unit) {
   std::string word;
   for (const char c : unit) word += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
@@ -34,7 +34,8 @@ int shift_of(std::string_view unit) {
   return at == kUnits.npos ? -1 : 10 * (static_cast<int>(at) + 1);
 }
 
-// The fault of one word, or nothing: then it is a decimal number without zeros in front, of bytes without the unit.
+// The fault of one word; empty if it is sound, and then `word` becomes a decimal number without leading zeros, the unit
+// of bytes applied.
 std::string fault_of(std::string& word, bool bytes) {
   const auto end = std::find_if_not(word.begin(), word.end(), is_digit);
   const int shift = bytes ? shift_of(std::string_view(end, word.end())) : end == word.end() ? 0 : -1;
@@ -51,7 +52,7 @@ std::string fault_of(std::string& word, bool bytes) {
   return {};
 }
 
-// The same of every word between commas.
+// The same for every word of a comma-separated list.
 std::string fault_of_list(std::string& list) {
   std::string kept;
   for (std::string_view rest = list;;) {
@@ -77,7 +78,7 @@ void expect_digits(CLI::Option& option) {
   const bool bytes = type == "BYTES";
   option.transform(CLI::Validator(
       [bytes](std::string& word) {
-        return word == "inf" ? std::string() : fault_of(word, bytes);  // without end, where an option knows it
+        return word == "inf" ? std::string() : fault_of(word, bytes);  // the option itself checks it
       },
       ""));
 }

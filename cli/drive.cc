@@ -85,11 +85,11 @@ void DriveOptions::apply(const Corpus& corpus, ReaderOptions& options, Console& 
   if (epoch_sweeps.value_or(0) != 0) {
     options.epoch_sweeps = *epoch_sweeps;
   } else if (epoch_size == "inf") {
-    options.epoch_samples = timeline() ? ~0ull : kWholeSet;  // without end; an epoch then is a sweep
+    options.epoch_samples = timeline() ? ~0ull : kWholeSet;  // a timeline has no end then, and an epoch is a sweep
   } else {
     options.epoch_samples = epoch_size.empty() ? 0 : parse_number(epoch_size, "--epoch-size");
     if (epoch_size.empty()) RunOptions::set_epoch(corpus, options);
-    // Of a timeline a number stands for a sweep, too (minibatch.md 14.1, FULL_DATA_SWEEP).
+    // A timeline of 0 samples, or of the number FULL_DATA_SWEEP (minibatch.md 14.1), is one sweep.
     if (timeline() && (options.epoch_samples == 0 || options.epoch_samples == ~0ull - 1)) {
       options.epoch_samples = 0;
       options.epoch_sweeps = 1;

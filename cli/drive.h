@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How a run goes over a corpus: epochs, workers, minibatches. What `read` and
-// `resume verify` must understand alike, since a state belongs to it.
+// How a run goes over a corpus: epochs, workers, minibatches. `read` and `resume verify` share
+// these options, since a saved state belongs to them.
 #pragma once
 
 #include <batchfeed/reader.h>
@@ -29,14 +29,14 @@ struct DriveOptions {
 
   void add_to(CLI::App& app);
   bool timeline() const { return driver == "minibatch-source"; }
-  // Workers that are not given come from the environment. Throws Error, UsageError.
+  // Sets the options; workers and rank, if not given, come from the environment. Throws Error, UsageError.
   void apply(const Corpus& corpus, ReaderOptions& options, Console& console) const;
 };
 
 // Throws UsageError.
 std::uint64_t parse_number(std::string_view text, const char* option);
 
-// Goes on from a state that was read from `file`, which its faults name.
+// Restores a state that was read from `file`; faults name that file.
 void restore(Reader& reader, const std::string& state, const std::string& file);
 
 }  // namespace batchfeed::cli

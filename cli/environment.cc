@@ -19,7 +19,7 @@ struct Launcher {
   const char* rank;
   const char* workers;
 };
-// Of a batch script itself Slurm says that it is the first of all tasks, and has no step: it reads all there is.
+// Slurm sets SLURM_PROCID to 0 for a batch script itself, too, but no number of tasks of a step: that reads everything.
 constexpr std::array<Launcher, 4> kLaunchers = {{
     {"torchrun", "RANK", "WORLD_SIZE"},
     {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},

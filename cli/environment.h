@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Which worker of how many this process is, as launchers tell it in the
-// environment.
+// The rank of this process and the number of workers, as launchers set them in the environment.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace batchfeed::cli {
 
 struct World {
   std::uint64_t workers = 1, rank = 0;
-  std::string from;  // "RANK, WORLD_SIZE (torchrun)"
+  std::string from;  // the variables and their launcher: "RANK, WORLD_SIZE (torchrun)"
 };
 
 // torchrun, Slurm, Open MPI, MPICH, in this order; nothing if no pair is set.

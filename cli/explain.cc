@@ -95,14 +95,14 @@ std::string explain(Reader& reader, std::uint64_t k, bool json) {
   std::uint64_t most = 0;
   for (std::uint64_t rank = 0; rank < workers; ++rank) {
     if (workers > 1) reader.set_workers(workers, rank);
-    if (rank == own && rank != 0) reader.restore(state);  // what waits for it was given up for the ranks before
+    if (rank == own && rank != 0) reader.restore(state);  // set_workers() for the ranks before dropped waiting rows
     BatchPlan wanted;
     std::uint64_t seen = 0;
     reader.plan(std::max(k + 1, k), [&](const BatchPlan& plan) {
       if (seen++ == k) wanted = plan;
     });
     most = std::max(most, seen);
-    // Where chunks are dealt out, ranks have different numbers of minibatches.
+    // With Shard::chunk, ranks have different numbers of minibatches.
     if (seen <= k) {
       text += fmt::format("rank {}: nothing, its epoch has only {}\n", rank, plural(seen, "minibatch"));
       continue;

@@ -10,8 +10,8 @@
 
 namespace batchfeed::cli {
 
-// Of minibatch `k` of the epoch that `reader` stands in, on every rank. As text,
-// or as one line of JSON. Reads indexes and places, no data.
+// Explains minibatch `k` of the reader's current epoch, on every rank: as text, or as one line
+// of JSON. Reads indexes and places, no data. Throws UsageError if no rank has so many minibatches.
 std::string explain(Reader& reader, std::uint64_t k, bool json);
 
 }  // namespace batchfeed::cli

@@ -14,9 +14,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kShownPlaces = 5;  // places of a kind of repair
+constexpr std::size_t kShownPlaces = 5;  // places that are shown of each kind of repair
 
-// The one text or binary file of a setup.
+// The files of a setup's only source, if that is text or binary; else null.
 std::vector<std::string>* files_of(Setup& setup) {
   if (setup.sources.size() != 1) return nullptr;
   if (auto* ctf = std::get_if<CtfOptions>(&setup.sources.front())) return &ctf->files;

@@ -17,7 +17,7 @@ namespace batchfeed::cli {
 struct Mended {
   std::string from = {}, to = {};
   std::vector<Fix> fixes = {};
-  CorpusArguments arguments = {};  // of the copy, or the configuration as it was
+  CorpusArguments arguments = {};  // they name the copy, or the configuration as before
 
   std::string text() const;
   nlohmann::ordered_json json() const;

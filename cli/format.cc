@@ -40,8 +40,8 @@ std::string plural(std::uint64_t n, std::string_view word) {
   return fmt::format("{} {}{}", count_text(n), word, n == 1 ? "" : word.ends_with("ch") ? "es" : "s");
 }
 
-// Characters beyond ASCII that say to a terminal how others are shown, or to show none: C1 controls, the ends of lines
-// and paragraphs, and what turns the direction of text.
+// Whether a character beyond ASCII controls a terminal: C1 controls, line and paragraph separators, and characters that
+// change the direction of text.
 static bool steers(std::string_view c) {
   const auto within = [&](std::string_view from, std::string_view to) { return from <= c && c <= to; };
   return (c.size() == 2 && within("\xC2\x80", "\xC2\x9F")) ||

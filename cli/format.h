@@ -17,14 +17,14 @@ std::string bytes_text(std::uint64_t n);                     // 1.4 MB (powers o
 std::string value_text(double value);                        // 0.333333
 std::string seconds_text(double seconds);                    // 850 ms, 12.3 s, 4 min 10 s
 std::string plural(std::uint64_t n, std::string_view word);  // "1 sequence", "2 sequences"
-// For a line on a terminal: control characters, what turns the direction of text, and broken UTF-8 as \xNN, at most
-// `limit` bytes.
+// Text that is safe on a line of a terminal: control characters, characters that change the direction of text, and
+// broken UTF-8 become \xNN. At most `limit` bytes.
 std::string printable(std::string_view text, std::size_t limit = 80);
-// Every line but empty ones begins with `by`.
+// Puts `by` in front of every line that is not empty.
 std::string indented(std::string_view text, std::string_view by);
-constexpr std::size_t kPathLength = 4096 * 4;  // where a path, or what names one, stands whole
+constexpr std::size_t kPathLength = 4096 * 4;  // the `limit` for paths, which must not be cut
 
-// Columns that line up; numbers stand right, words left.
+// A table of aligned columns: numbers to the right, words to the left.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }

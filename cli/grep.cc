@@ -30,7 +30,7 @@ struct GrepArguments {
   bool invert = false, count = false;
 };
 
-// In the fewest digits that are the same number in its stream.
+// Appends the value with the fewest digits that give the same number in the stream's precision.
 void append_value(const Hit& hit, std::string_view quote, Text& out) {
   hit.element == Element::f32 ? out.real(static_cast<float>(hit.value), quote) : out.real(hit.value, quote);
 }
@@ -87,7 +87,7 @@ FindOptions find_options(const GrepArguments& a) {
   return out;
 }
 
-// `grep PATTERN FILE`, as everybody's fingers know it.
+// Throws UsageError, with the right command, for `grep PATTERN FILE`, as one calls grep.
 void expect_files(const GrepArguments& a) {
   std::error_code none;
   const std::string& first = a.corpus.files.front();
@@ -99,7 +99,7 @@ void expect_files(const GrepArguments& a) {
 int run_grep(const GrepArguments& a, Console& console) {
   expect_files(a);
   FindOptions options = find_options(a);
-  const bool whole = a.output.to_file() || !a.output.format.empty();  // the sequences themselves
+  const bool whole = a.output.to_file() || !a.output.format.empty();  // gives the sequences, not just their places
   a.output.check();
   if (whole && a.count)
     throw UsageError(fmt::format("--count prints a number only, {} gives the sequences; hint: leave one of them out",
@@ -108,7 +108,7 @@ int run_grep(const GrepArguments& a, Console& console) {
     throw UsageError("--streams chooses from sequences, and none are shown; hint: --format view, or -o FILE");
   if (a.output.to_file()) expect_absent(a.output.target.output, a.output.target.force);
   Setup setup;
-  std::shared_ptr<Damage> damage;  // of what is only looked at
+  std::shared_ptr<Damage> damage;  // set if the corpus is only looked at
   std::shared_ptr<const Source> source;
   if (a.output.to_file()) {
     source = open_for_conversion(a.corpus, console, &setup);

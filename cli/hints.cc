@@ -17,14 +17,14 @@ namespace batchfeed::cli {
 
 namespace {
 
-// Names that are not the command's own.
+// Names in hints, and the options or commands of other names that stand for them.
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
     {"path_map", "map-path"}, {"epoch_samples", "epoch-size"}, {"reader_section()", "schema()"}, {"roots", "root"}};
 
-// Keys of a configuration stand as it has them; these without a capital.
+// Keys of a configuration are left as they are. They have a capital letter, except for these.
 constexpr std::string_view kKeys[] = {"truncated", "format", "nbruttsineachrecurrentiter"};
 
-// Whose options hints name.
+// The command whose options hints name.
 const CLI::App* running = nullptr;
 
 bool is_key(std::string_view name) {
@@ -32,7 +32,7 @@ bool is_key(std::string_view name) {
          std::find(std::begin(kKeys), std::end(kKeys), name) != std::end(kKeys);
 }
 
-// For a shell, as long as nobody puts quotes into names.
+// Quoted for a shell if necessary; a name with a single quote is not handled.
 std::string quoted_for_shell(std::string_view value) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./,:=+@%";
   const std::string text(value);
@@ -45,7 +45,7 @@ std::string flag(std::string_view name, std::string_view value) {
     if (name == ours) name = commands;
   }
   if (name.ends_with("()")) return "batchfeed " + std::string(name.substr(0, name.size() - 2));
-  if (name == "keys" && value == "text") return "hashSequenceKeys = false";  // only a configuration hashes them
+  if (name == "keys" && value == "text") return "hashSequenceKeys = false";  // keys are hashed only in a configuration
   std::string out = "--" + std::string(name);
   std::replace(out.begin(), out.end(), '_', '-');
   if (running != nullptr && running->get_option_no_throw(out) == nullptr) {
@@ -61,7 +61,7 @@ void set_running(const CLI::App& command) { running = &command; }
 
 Fault in_flags(Fault fault) {
   fault.hint = with_names(fault.hint, flag);
-  // "raise limits.line_bytes"
+  // "raise limits.line_bytes" becomes --raise line_bytes=N
   constexpr std::string_view kRaise = "raise limits.";
   if (const std::size_t at = fault.hint.find(kRaise); at != std::string::npos) {
     const std::size_t begin = at + kRaise.size();
@@ -74,7 +74,8 @@ Fault in_flags(Fault fault) {
 }
 
 std::string message_text(const Fault& fault) {
-  // A name out of a file may be as long as the file. Where the fault stands is in front, what to do at the end.
+  // A message can be as long as a name from a file. If it is too long its middle is cut, as the place is in front and
+  // the hint at the end.
   constexpr std::size_t kMost = 4096, kEnd = 1024;
   const std::string text = in_flags(fault).text();
   if (text.size() <= kMost) return printable(text, std::string::npos);

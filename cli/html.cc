@@ -96,7 +96,7 @@ std::string histogram(std::string_view title, const std::vector<Bar>& bars, std:
   std::string out = fmt::format("<figure><svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}, from {} to {}\">\n",
                                 kWidth, kHeight + kFoot, title, from, to);
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    // What is there at all can be seen.
+    // A value above 0 is at least one pixel high.
     const double height = bars[i].value == 0 || most == 0 ? 0 : std::max(1.0, kHeight * bars[i].value / most);
     out += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"><title>{}</title></rect>\n",
                        width * static_cast<double>(i), kHeight - height, std::max(0.5, width - (width > 4 ? 1 : 0)),

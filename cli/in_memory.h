@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Text that is looked at in memory instead of in its file: the beginning of a large
-// one, or what a compressed one unpacks to, which then is unpacked once. It goes by a
-// name of its own inside, and by the file's in all that is said.
+// Text that is read from memory instead of its file: the beginning of a large file, or an
+// unpacked compressed one, which is so unpacked only once. For the library it has a name of
+// its own; messages name the file.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -13,14 +13,14 @@
 
 namespace batchfeed::cli {
 
-// The name inside, and the file's again; other names stay as they are.
+// The library's name for a file's text in memory, and the file's name again; own_name() leaves other names alone.
 std::string memory_name(const std::string& file);
 std::string own_name(const std::string& name);
 
-// Opens the one name there is.
+// Opens any name as this text.
 FileSystem memory_files(std::shared_ptr<const std::string> text);
 
-// What is said of a fault, with the file's own name.
+// The fault, and a report, with the file's own name.
 Fault under_own_name(Fault fault);
 Report under_own_name(Report report);
 

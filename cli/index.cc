@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `batchfeed index`: builds what an index cache keeps, so that later runs start
-// at once.
+// `batchfeed index`: builds index caches, so that later runs start at once.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `batchfeed info`: what a corpus holds, as a configuration declares it or as
-// the file itself suggests.
+// `batchfeed info`: what a corpus holds, as a configuration declares it, or as its files
+// suggest.
 #include <fmt/format.h>
 
 #include <memory>
@@ -71,7 +71,7 @@ std::string index_text(const IndexBuild& index) {
   return "none; batchfeed index builds one";
 }
 
-// "train.scp, train.mlf"; of many shards the first ones.
+// "train.scp, train.mlf"; of many files the first ones, and how many more there are.
 std::string files_text(const std::vector<std::string>& files) {
   constexpr std::size_t kMost = 3;
   std::string out;
@@ -79,13 +79,14 @@ std::string files_text(const std::vector<std::string>& files) {
   return files.size() > kMost ? out + fmt::format(" and {} more", files.size() - kMost) : out;
 }
 
-// Whether a terminal may be given these lines as they are.
+// Whether lines can be written to a terminal as they are.
 bool is_printable(std::string lines) {
   std::erase(lines, '\n');
   return printable(lines, std::string::npos) == lines;
 }
 
-// Empty, and the reason, where a name cannot stand in one.
+// The reader section for an inferred corpus; empty, with the reason in `why`, if a section cannot hold one of the
+// names.
 std::string section_of(const Corpus& corpus, const std::vector<std::string>& files, std::string& why) {
   try {
     return reader_section(files, *corpus.inferred);
@@ -201,7 +202,7 @@ int run_info(const InfoArguments& a, Console& console) {
   Looked looked = look_at(a.corpus, console);
   Corpus& corpus = looked.corpus;
   const Description about = describe(*looked.source);
-  looked.source.reset();  // its index: those looked at below have one of their own
+  looked.source.reset();  // frees its index, as the functions below open the corpus again
   const std::vector<IndexBuild> indexes = find_indexes(corpus.setup);
   const std::vector<SpeechStream> speech = describe_speech(corpus.setup);
   console.clear_progress();

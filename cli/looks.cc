@@ -22,7 +22,7 @@ bool looks_like_config(const std::string& path) {
 
 namespace {
 
-constexpr std::size_t kLookedAt = 1u << 16;  // bytes
+constexpr std::size_t kLookedAt = 1u << 16;  // bytes of a file that are looked at
 
 Error unusable(const std::string& file, std::string what, std::string hint) {
   return Error(Fault{.kind = FaultKind::usage,
@@ -32,7 +32,7 @@ Error unusable(const std::string& file, std::string what, std::string hint) {
                      .hint = std::move(hint)});
 }
 
-// Text in UTF-16 that does not say so: every other byte of ASCII is 0.
+// Whether text may be UTF-16 without a byte order mark: every other byte of ASCII characters is 0.
 bool looks_like_utf16(std::string_view head) {
   std::size_t zeros[2] = {0, 0};
   for (std::size_t i = 0; i < head.size(); ++i) {
@@ -42,7 +42,7 @@ bool looks_like_utf16(std::string_view head) {
   return few == 0 && many > head.size() / 3;
 }
 
-// What it may be, and where to go with it.
+// A hint what a file with this beginning may be, and what to do with it.
 std::string way_out(const std::string& head) {
   if (looks_like_utf16(head)) {
     return fmt::format("text in UTF-16? convert it, for example with iconv -f UTF-16{} -t UTF-8",

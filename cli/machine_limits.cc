@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::size_t kPiece = 1u << 20;
 
-// Keeps the compiler from dropping what is measured.
+// Results are written here, so that the compiler does not drop the work that is measured.
 volatile std::uint64_t sink = 0;
 
 template <class Work>
 double rate(std::uint64_t bytes, const Work& work) {
   double best = 0;
-  for (int round = 0; round < 3; ++round) {  // the best of three: others use the machine too
+  for (int round = 0; round < 3; ++round) {  // the best of three, as other programs use the machine, too
     const auto began = std::chrono::steady_clock::now();
     work();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -57,7 +57,7 @@ std::uint64_t read_into(const std::string& path, std::string& memory, std::uint6
   return std::min(at, most);
 }
 
-// Reading again into memory that is there already, so that only reading counts.
+// Reads the files again, into memory that is mapped already, so that only reading is measured.
 void read_again(const std::vector<std::string>& files, std::uint64_t most) {
   std::vector<char> piece(kPiece);
   std::uint64_t left = most;
@@ -85,7 +85,7 @@ std::uint64_t count_lines(const std::string& text) {
   return lines;
 }
 
-// What a reader of text must do at least: find the numbers, convert them exactly.
+// The least that a reader of text must do: finds the numbers, and converts them exactly.
 std::uint64_t convert_numbers(const std::string& text) {
   const char* p = text.data();
   const char* const end = p + text.size();
@@ -103,7 +103,7 @@ std::uint64_t convert_numbers(const std::string& text) {
   return numbers + (sum > 0 ? 1 : 0);
 }
 
-// As the library finds it, which keeps that to itself: gzip, a frame of zstd, or a skippable one in front of it.
+// Whether a file is compressed, as the library decides it internally: gzip, a frame of zstd, or a skippable frame.
 bool is_compressed(std::string_view head) {
   if (head.starts_with("\x1f\x8b") || head.starts_with("\x28\xb5\x2f\xfd")) return true;
   return !head.empty() && (head[0] & 0xF0) == 0x50 && head.substr(1).starts_with("\x2a\x4d\x18");

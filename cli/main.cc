@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The `batchfeed` command: declares the subcommands, runs the one asked for,
-// and turns what went wrong into a message and an exit code.
+// and turns an error into a message and an exit code.
 #include <batchfeed/version.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,7 +31,8 @@ namespace batchfeed::cli {
 
 namespace {
 
-// How far descriptions go, and where they begin: what the terminal has, within reason.
+// Bounds of the width of --help, and of the column in which descriptions begin; between them the terminal's width
+// counts.
 constexpr std::size_t kMostWidth = 100, kLeastWidth = 40, kMostColumn = 34;
 
 std::size_t help_width() {
@@ -48,7 +49,7 @@ std::size_t help_width() {
   return std::clamp(width, kLeastWidth, kMostWidth);
 }
 
-// In lines of at most `width` characters; longer words stay whole.
+// The text in lines of at most `width` characters; longer words stay whole.
 std::string wrapped(const std::string& text, std::size_t width) {
   std::string out;
   std::size_t begin = 0;
@@ -62,7 +63,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return out + text.substr(begin);
 }
 
-// Examples, then usage and options: most who ask for help want something to copy.
+// Puts examples before usage and options: most people who ask for help want something to copy.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(column_); }
@@ -90,7 +91,7 @@ class HelpFormatter : public CLI::Formatter {
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";
-    // Words to choose from, and ranges, stand in the description; M:N is all of it.
+    // The type name without choices and ranges, which stand in the description; a form such as M:N is kept whole.
     const std::string name = option->get_type_name();
     const bool is_whole = name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ:") == name.npos;
     return " " + (is_whole ? name : name.substr(0, name.find(':')));
@@ -104,10 +105,10 @@ int fail_usage(Console& console, const std::string& what) {
   return kUsage;
 }
 
-// The first fault in data ended the command: which one lists the others?
+// The fault that ended a command, in flags; for a fault in data the hint also names `check`, which lists all faults.
 Fault with_next_step(Fault fault, const std::string& name) {
   fault = in_flags(std::move(fault));
-  // Of the converter's list of streams `check` knows nothing.
+  // ctf2bin's header file is not checked by `check`.
   const bool of_header = name == "ctf2bin" && (fault.id == "ctf2bin.bad-header" || fault.id == "ctf.unknown-input");
   const bool in_data = fault.kind == FaultKind::format && fault.at.line != 0 && !of_header;
   if (in_data && name != "check" && fault.hint.find("batchfeed check") == std::string::npos)
@@ -141,7 +142,7 @@ int run(Console& console, const std::string& name, const Run& command) {
 struct Command {
   const char* name;
   Run (*declare)(CLI::App&, Console&);
-  bool of_all = false;  // looks at the others
+  bool of_all = false;  // needs the declarations of all commands
 };
 constexpr Command kCommands[] = {
     {"info", add_info},       {"head", add_head},           {"cat", add_cat},
@@ -154,14 +155,15 @@ constexpr Command kCommands[] = {
     {"help", add_help, true}, {"manual", add_manual, true}, {"completion", add_completion, true},
     {"version", add_version}};
 
-// One that needs no other: declaring all of them takes longer than a small run of one.
+// The command of this name, if it can be declared alone: declaring all commands takes longer than a short run.
 const Command* alone(const char* word) {
   const auto* const found = std::find_if(std::begin(kCommands), std::end(kCommands),
                                          [&](const Command& c) { return std::strcmp(c.name, word) == 0; });
   return found == std::end(kCommands) || found->of_all ? nullptr : found;
 }
 
-// `only`: no other command is declared, and arguments that do not fit are left to whoever declares all: nothing.
+// Runs the command line. `only`: declares no other command, and returns nothing for arguments that do not fit, so that
+// the caller tries again with all commands, for the right message.
 std::optional<int> run_command(int argc, char** argv, Console& console, const Command* only) {
   CLI::App app("Reads, checks and converts training corpora in CNTK's formats, and feeds minibatches.", "batchfeed");
   app.footer(
@@ -200,16 +202,17 @@ std::optional<int> run_command(int argc, char** argv, Console& console, const Co
   return fail_usage(console, "no command given; hint: batchfeed --help");
 }
 
-// A file that is opened while a standard stream is closed, as a daemon's may be, would get its number, and what is said
-// to people would be written into it. Opened the wrong way round, each fails as it would if it were closed.
+// Opens /dev/null for standard streams that are closed, as a daemon's may be: a file opened later would get the number
+// of one, and messages would be written into it. /dev/null is opened in the wrong direction, so that using the stream
+// still fails.
 void occupy_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) == -1) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
 
-// A command may write more files at a time than the 1,024 that a process may open at first; to whoever asks most
-// systems allow many more. (It is low for the sake of select(), which is not called here.)
+// Raises the soft limit of open files, often 1,024, to the hard one, as a command may write more files at a time. (The
+// limit is low for programs that call select(), which is not called here.)
 void allow_many_files() {
   ::rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -231,7 +234,7 @@ int main_of(int argc, char** argv) {
   allow_many_files();
   try {
     return run_command(argc, argv);
-  } catch (const std::bad_alloc&) {  // there was none to declare the command, or to word a message
+  } catch (const std::bad_alloc&) {  // too little memory to declare the command, or to make a message
     static constexpr char kMessage[] = "batchfeed: out of memory\n";
     [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
     return kInput;

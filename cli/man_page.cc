@@ -54,7 +54,7 @@ is not told by \-\-rank and \-\-workers.
 Where indexes are kept if the folder of the data cannot be written.
 )";
 
-// Text as roff: nothing in it is a request or an escape.
+// Text for roff, escaped so that nothing in it is a request or an escape sequence.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -86,7 +86,7 @@ std::string option_text(const OptionRow& option) {
   return out + "\n" + escaped(option.summary) + "\n";
 }
 
-// By group, in the order in which groups first come.
+// The options by group; groups in the order of their first options.
 std::string options_text(const std::vector<OptionRow>& options) {
   std::vector<std::string> groups;
   for (const OptionRow& option : options) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `batchfeed manual` and `batchfeed completion`: what a package installs, from
-// the same table as --help; and `batchfeed help` itself.
+// `batchfeed manual` and `batchfeed completion`: man pages and completion scripts, which a package
+// installs, from the same table as --help; and `batchfeed help`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -56,7 +56,7 @@ int run_help(const CLI::App& app, const std::vector<std::string>& words) {
     if (found.empty()) no_command(words);
     command = found.front();
   }
-  // Not help(), which is that of the command that was given: this one.
+  // help() would print the help of the command that is running, `help`.
   return put_text(command->get_formatter()->make_help(command, path_of(*command), CLI::AppFormatMode::Normal));
 }
 

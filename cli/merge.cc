@@ -22,7 +22,7 @@ struct MergeArguments {
   CorpusArguments corpus;
   TargetOptions target;
   std::string keys = "auto";
-  std::optional<std::uint64_t> seed, memory;  // of a shuffle
+  std::optional<std::uint64_t> seed, memory;  // for shuffling; memory in bytes
   bool shuffle = false;
 };
 
@@ -32,7 +32,8 @@ void expect_target(const MergeArguments& a, const char* example) {
   expect_absent(a.target.output, a.target.force);
 }
 
-// Keys that mean something and are all different are kept; none are needed where `lines` of text hold sequences.
+// What to do about keys. With --keys auto, `own` keys (not just numbers) are kept if no two are the same; else
+// sequences are numbered, unless each is one line of text (`lines`), which needs no key.
 ConvertOptions::Keys keys_of(const MergeArguments& a, const Source& source, bool own, bool lines, Console& console) {
   using Keys = ConvertOptions::Keys;
   if (a.keys == "number") return Keys::number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Text that grows fast: numbers in their shortest round-trip form, appended to
-// uninitialised memory.
+// Text to which numbers are appended fast, in their shortest round-trip form; it does not
+// initialise memory before writing there.
 #pragma once
 
 #include <batchfeed/buffer.h>
@@ -26,7 +26,7 @@ class Text {
     advance(std::to_chars(at, at + kRoom, n).ptr);
   }
 
-  // ,"name":n of a JSON object.
+  // Adds ,"name":n of a JSON object.
   template <class Integer>
   void field(std::string_view name, Integer n) {
     add(",\"");
@@ -35,13 +35,13 @@ class Text {
     integer(n);
   }
 
-  // "inf", "-inf" and "nan" with `quote` around them, as JSON has no word for them.
+  // Adds a number; "inf", "-inf" and "nan" stand between `quote`s, as JSON has no words for them.
   template <class Real>
   void real(Real value, std::string_view quote = "\"") {
     if (value >= 0 && value < 10 && value == std::floor(value) && !std::signbit(value)) {
       add(static_cast<char>('0' + static_cast<int>(value)));
     } else if (value == 0) {
-      add("-0.0");  // -0 is a whole number to readers of JSON, which have no minus zero among those
+      add("-0.0");  // readers of JSON would take -0 for an integer, and lose the sign
     } else if (std::isfinite(value)) {
       char* const at = room();
       advance(std::to_chars(at, at + kRoom, value).ptr);
@@ -53,7 +53,7 @@ class Text {
   }
 
  private:
-  static constexpr std::size_t kRoom = 32;  // of the longest number
+  static constexpr std::size_t kRoom = 32;  // bytes of the longest number
   char* room() {
     bytes_.reserve(bytes_.size() + kRoom);
     return bytes_.data() + bytes_.size();

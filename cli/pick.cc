@@ -20,7 +20,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-constexpr std::size_t kFirstLook = 1u << 20, kLastLook = 64u << 20;  // bytes of a text, for its first sequences
+constexpr std::size_t kFirstLook = 1u << 20, kLastLook = 64u << 20;  // bytes of a text that head_of_text() tries
 
 struct PickArguments {
   CorpusArguments corpus;
@@ -35,8 +35,8 @@ std::uint64_t sequences_of(const Source& source) {
   return n;
 }
 
-// `rows_of` chooses from the source. What is only looked at may be damaged; what is to be
-// a corpus may not.
+// Writes the sequences that rows_of(source) chooses. With `look`, sequences that are only shown may be damaged; those
+// written to a file may not.
 template <class RowsOf>
 int run_pick(const PickArguments& a, bool look, Console& console, const RowsOf& rows_of) {
   if (look && !a.output.to_file()) {
@@ -53,8 +53,8 @@ int run_pick(const PickArguments& a, bool look, Console& console, const RowsOf& 
   return put_sequences(rows_of(source), a.output, a.corpus, setup, console);
 }
 
-// Of a file of text only as much is looked at as has the sequences; no exit code where
-// that is most of it, or is not sound.
+// `head` of a text file, which reads only the beginning that has these sequences. Returns no exit code if that would
+// be most of the file, or if the beginning is damaged.
 std::optional<int> head_of_text(const PickArguments& a, Console& console) {
   const std::vector<std::string> files = expand_files(a.corpus.files, {}, a.corpus.limits());
   const bool bare = files.size() == 1 && files == a.corpus.files && a.corpus.section.empty() && a.corpus.set.empty() &&
@@ -70,7 +70,7 @@ std::optional<int> head_of_text(const PickArguments& a, Console& console) {
     CorpusArguments beginning = a.corpus;
     beginning.text = std::make_shared<const std::string>(std::move(first.bytes));
     Damage damage(console);
-    std::vector<Notice> notices;  // until it is known whether this is enough
+    std::vector<Notice> notices;  // held until it is known whether the beginning is long enough
     bool enough = false;
     const Report told = under_own_name(damage.report());
     const Report report = [&](const Notice& notice) {
@@ -83,9 +83,9 @@ std::optional<int> head_of_text(const PickArguments& a, Console& console) {
       corpus = load_corpus(beginning, console, report);
       source = open_to_look(corpus.setup);
     } catch (const Error&) {
-      continue;  // of all of it, as will be told
+      continue;  // if longer beginnings fail, too, the whole file is read, and its fault is told
     }
-    // The last one may go on behind what was read.
+    // The last sequence may continue behind the bytes read, so one more than wanted must be there.
     if (sequences_of(*source) <= a.count || sequences_of(*source) - a.count <= a.from) continue;
     enough = true;
     for (const Notice& notice : notices) told(notice);

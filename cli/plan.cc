@@ -35,8 +35,8 @@ struct Measured {
   std::vector<RankLoad> loads;
   ShuffleQuality quality;
   Cells cells;
-  std::uint64_t memory = 0;           // bytes, at most, of a run as it is asked for
-  std::vector<std::uint64_t> shares;  // of a mixture
+  std::uint64_t memory = 0;           // the most bytes that a run with these options needs
+  std::vector<std::uint64_t> shares;  // of a mixture's corpora
 };
 
 std::string verdict(const ShuffleQuality& quality, const OrderOptions& order) {
@@ -116,7 +116,7 @@ ordered_json json(const Reader& reader, const Measured& m, const PlanArguments& 
   return out;
 }
 
-// What each rank reads, and how all of them together shuffle and pad.
+// Measures what each rank reads, and how well all together are shuffled and padded.
 void measure(Reader& reader, std::uint64_t workers, Measured& m) {
   for (std::uint64_t rank = 0; rank < workers; ++rank) {
     reader.set_workers(workers, rank);
@@ -158,7 +158,7 @@ int run_plan(const PlanArguments& a, Console& console) {
                                           plural(m.memory, "byte"), options.memory_limit),
                       .hint = "lower the window, `randomizationWindow`, or the chunk size, or raise `memory_limit`"});
   }
-  options.prefetch = false;  // from here on nothing is read
+  options.prefetch = false;  // planning reads no data
   Reader reader(corpora, options, corpus.setup.limits, corpus.setup.report);
   console.clear_progress();
   measure(reader, a.workers, m);

@@ -32,9 +32,9 @@ ShuffleQuality ShuffleMeasure::quality() const {
   if (places_.size() > ~std::uint32_t{0}) throw std::bad_alloc();
   const auto items = static_cast<std::uint32_t>(places_.size());
   const double n = items;
-  // Places in the epoch, in the order of the file.
+  // The places in the epoch of all items, in the order of the file.
   const std::vector<std::uint32_t> in_file = in_file_order(items, [&](std::size_t i) { return places_[i]; });
-  std::vector<std::uint32_t> rank(items);  // in the file, by place in the epoch
+  std::vector<std::uint32_t> rank(items);  // place in the file's order, by place in the epoch
   double moved = 0;
   for (std::uint32_t i = 0; i < items; ++i) {
     rank[in_file[i]] = i;
@@ -43,7 +43,7 @@ ShuffleQuality ShuffleMeasure::quality() const {
   double apart = 0;
   for (std::uint32_t i = 1; i < items; ++i)
     apart += std::abs(static_cast<double>(rank[i]) - static_cast<double>(rank[i - 1]));
-  // Both are n/3 on average in a full shuffle; neighbours in an unshuffled file are 1 apart.
+  // In a full shuffle both are n/3 on average; without a shuffle consecutive items are 1 apart.
   const double full = n / 3;
   return {.displacement = moved / n / full, .spread = std::max(0.0, (apart / (n - 1) - 1) / full)};
 }

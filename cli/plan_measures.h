@@ -18,18 +18,18 @@ struct RankLoad {
   std::uint64_t minibatches = 0, empty = 0, sequences = 0, samples = 0, chunks = 0;
 };
 
-// How far items move from their place in the file, and how far apart in the
-// file those are that come one after the other; both as parts of what a shuffle
-// of the whole corpus gives (1 = as good, 0 = not shuffled).
+// displacement: how far items move from their place in the file; spread: how far apart in the
+// file consecutive items are. Both are fractions of what a shuffle of the whole corpus gives
+// (1 = as good, 0 = not shuffled).
 struct ShuffleQuality {
   double displacement = 0, spread = 0;
 };
 
-// Cells of the rectangles sequences x longest, over minibatches of all workers; and of
-// those of CNTK's layout, where short sequences stand behind one another.
+// Cells of minibatches over all workers: of the rectangles sequences x longest sequence, and of
+// CNTK's layout, where short sequences share a row.
 struct Cells {
   std::uint64_t samples = 0, cells = 0, cntk = 0;
-  std::optional<std::uint64_t> unbucketed;  // with bucketing: without it
+  std::optional<std::uint64_t> unbucketed;  // with bucketing: cells that there would be without it
 
   static double part(std::uint64_t samples, std::uint64_t cells) {
     return cells == 0 ? 0 : 1 - static_cast<double>(samples) / static_cast<double>(cells);
@@ -40,8 +40,8 @@ struct Cells {
   }
 };
 
-// One minibatch after the other, as they are planned. Memory: 20 bytes an item of the first sweep for the shuffle, a
-// bit a chunk for the load.
+// The measures below take one planned minibatch after the other. Memory: for the shuffle 20 bytes for each item of the
+// first sweep, for the load one bit for each chunk.
 class LoadMeasure {
  public:
   void add(const BatchPlan& plan);
@@ -56,12 +56,12 @@ class LoadMeasure {
 struct FilePlace {
   std::uint32_t chunk = 0, row = 0, frame = 0;
 };
-// The numbers 0 to items - 1 in the order of the file, where place(number) stands; of equal places the first comes
-// first. Counted by rows, as comparisons of so many that lie anywhere in memory take ten times as long. Memory: 4 bytes
-// an item, and 4 a row of the data meanwhile.
+// The numbers 0 to items - 1, sorted (stably) by place_of(number), their place in the file. A counting sort by rows:
+// with comparisons, sorting so many places that lie anywhere in memory takes ten times as long. Memory: 4 bytes an
+// item, and meanwhile 4 bytes for each row of the data.
 template <class PlaceOf>
 std::vector<std::uint32_t> in_file_order(std::uint32_t items, const PlaceOf& place_of) {
-  std::vector<std::uint64_t> first_row;  // of each chunk, among the rows of all
+  std::vector<std::uint64_t> first_row;  // of each chunk, numbered over all chunks
   bool frames = false;
   for (std::uint32_t i = 0; i < items; ++i) {
     const FilePlace place = place_of(i);
@@ -72,9 +72,9 @@ std::vector<std::uint32_t> in_file_order(std::uint32_t items, const PlaceOf& pla
   }
   std::partial_sum(first_row.begin(), first_row.end(), first_row.begin());
   const auto row_of = [&](const FilePlace& place) { return first_row[place.chunk] + place.row; };
-  std::vector<std::uint32_t> begins(items == 0 ? 0 : first_row.back());  // of each row, in what is returned
+  std::vector<std::uint32_t> begins(items == 0 ? 0 : first_row.back());  // where each row begins in the result
   for (std::uint32_t i = 0; i < items; ++i) ++begins[row_of(place_of(i))];
-  std::partial_sum(begins.begin(), begins.end(), begins.begin());  // the ends, until all are placed
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());  // until all items are placed: where it ends
   std::vector<std::uint32_t> out(items);
   for (std::uint32_t i = items; i-- > 0;) out[--begins[row_of(place_of(i))]] = i;
   for (std::size_t row = 0; frames && row < begins.size(); ++row) {
@@ -91,7 +91,7 @@ class ShuffleMeasure {
   ShuffleQuality quality() const;
 
  private:
-  std::vector<FilePlace> places_;  // by place in the epoch
+  std::vector<FilePlace> places_;  // in the order of the epoch
   bool swept_ = false;
 };
 
@@ -106,7 +106,7 @@ class CellsMeasure {
 };
 
 Cells cells_of(const Reader& reader);
-// What the busiest rank has beyond a fair share, as a part of that.
+// How much more than a fair share the busiest rank has, as a fraction of that share.
 double unevenness(const std::vector<RankLoad>& loads);
 
 }  // namespace batchfeed::cli

@@ -47,7 +47,7 @@ void sparse_sample(const StreamBatch& stream, std::uint64_t sample, std::size_t 
   out.add('}');
 }
 
-// The samples of one sequence on one line.
+// Appends the samples of one sequence, on one line of at most `width`.
 void samples_line(const StreamBatch& stream, std::size_t entry, std::size_t width, Text& out) {
   const auto first = static_cast<std::uint64_t>(stream.offsets[entry]);
   const auto last = static_cast<std::uint64_t>(stream.offsets[entry + 1]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A minibatch as people read it: what is in it, and the beginnings of the data,
-// clipped to the width of the terminal.
+// A minibatch for people: what it holds, and the beginnings of its data, clipped to the width of
+// the terminal.
 #pragma once
 
 #include <batchfeed/minibatch.h>
@@ -14,7 +14,7 @@ namespace batchfeed::cli {
 
 struct PrintOptions {
   std::size_t width = 100;
-  std::size_t sequences = 4;  // shown of each stream; 0 = all
+  std::size_t sequences = 4;  // so many of each stream are shown; 0 = all
   bool colour = false;
 };
 

@@ -11,9 +11,9 @@
 
 namespace batchfeed::cli {
 
-// --raise FIELD=N, repeatable, as a fault names the field.
+// Adds --raise FIELD=N, which may be repeated; FIELD is the name of a limit, as faults give it.
 void add_raise(CLI::App& app, std::vector<std::string>& rules);
-// `limits`, but for what they say. Throws UsageError.
+// `limits`, with the fields changed that the rules name. Throws UsageError.
 Limits raised(const std::vector<std::string>& rules, Limits limits = {});
 
 }  // namespace batchfeed::cli

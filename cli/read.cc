@@ -27,8 +27,8 @@ namespace {
 struct ReadArguments {
   CorpusArguments corpus;
   DriveOptions drive;
-  std::optional<std::uint64_t> epochs;  // 1
-  std::string change;                   // --switch M:N:K
+  std::optional<std::uint64_t> epochs;  // 1 if not given
+  std::string change;                   // of --switch, M:N:K
   std::optional<std::uint64_t> limit;
   std::string save_state, after, state, format;
   std::optional<std::uint64_t> explain;
@@ -54,12 +54,12 @@ struct Mark {
   std::uint64_t epoch = 0, minibatches = 0;
 };
 
-// The run that the arguments ask for.
+// The run that the arguments ask for, computed before it begins.
 struct Plan {
   bool timeline = false;
   std::uint64_t end_epoch = 1;  // first epoch not to be read
-  bool over = false;            // before it begins: the state stands behind all epochs
-  bool no_sweeps = false;       // each epoch is at its end at once (minibatch.md 3)
+  bool over = false;            // the state to go on from stands behind all epochs
+  bool no_sweeps = false;       // epochs of no sweeps: each ends at once (minibatch.md 3)
   std::optional<Switch> change;
   std::optional<Mark> save_after;
 };
@@ -86,7 +86,7 @@ Plan make_plan(const ReadArguments& a) {
   return plan;
 }
 
-// The epoch that a state goes on in, as it says itself; it has been found to be sound.
+// The epoch in which a state goes on. The state has been restored before, so it is sound.
 std::uint64_t next_epoch(const std::string& state) {
   const nlohmann::json said = nlohmann::json::parse(state);
   return said.value("epoch", std::uint64_t{0}) + said.value("ended", std::uint64_t{0});
@@ -111,7 +111,8 @@ class Session {
       interrupt::check();
       if (any) invalid += batch.invalid;
       if (!any || (plan_.timeline && batch.end_of_epoch && batch.empty())) {
-        if (batch.end_of_epoch) save_if(batch.epoch, batch.index + 1);  // other ranks may have a share of the last one
+        // The answer that ends the epoch counts, as other ranks may have data in it.
+        if (batch.end_of_epoch) save_if(batch.epoch, batch.index + 1);
         break;
       }
       ++given_;
@@ -125,13 +126,13 @@ class Session {
     finish();
   }
 
-  // Whether it came to where the plan changes, if it does.
+  // Whether the run reached the place of --switch, if that was given.
   bool switched() const { return changed_ || !plan_.change; }
 
   std::uint64_t minibatches = 0, samples = 0, sequences = 0, invalid = 0;
 
  private:
-  // One empty answer of each epoch; of a timeline none is shown.
+  // Shows one empty answer for each epoch, and none for a timeline.
   template <class Show>
   void end_at_once(const Show& show) {
     for (Minibatch batch; !plan_.timeline && a_.limit != 0u && minibatches < plan_.end_epoch - a_.drive.start_epoch;) {
@@ -142,7 +143,8 @@ class Session {
     }
   }
 
-  // False at the end of the run.
+  // Counts a minibatch that was shown, and begins the next epoch where --limit cut this one. False at the end of the
+  // run.
   bool step(const Minibatch& batch) {
     ++in_epoch_;
     const bool cut = a_.limit && in_epoch_ == *a_.limit;
@@ -179,7 +181,7 @@ class Session {
   bool saved_ = false, changed_ = false;
 };
 
-// The reader counts what options ask to leave out; which of them can have.
+// Names the options that can have made the reader leave sequences out.
 const char* why_skipped(const ReaderOptions& o) {
   if (o.full_minibatches) return "miniBatchMode = full asks";
   if (o.pack.kind == Packing::truncated)
@@ -187,7 +189,7 @@ const char* why_skipped(const ReaderOptions& o) {
   return "--long-sequence or --last-minibatch asks";
 }
 
-// Between what was asked for and what came.
+// Warns of differences between what was asked for and what was read.
 void say_what_differs(const Reader& reader, const Session& session, const ReadArguments& a, Console& console) {
   if (!session.switched()) {
     console.warn({.kind = FaultKind::usage,
@@ -217,7 +219,7 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
   const PrintOptions print_options{.width = console.width(), .sequences = a.sequences, .colour = console.colour_out()};
   const auto began = std::chrono::steady_clock::now();
   Session session(reader, a, plan);
-  std::set<std::string> told;  // when it was opened
+  std::set<std::string> told;  // notices that were told when the reader was opened
   for (const Notice& notice : reader.source().notices()) told.insert(notice.fault.text());
   try {
     session.go([&](const Minibatch& batch) {
@@ -232,7 +234,7 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
       output.breathe();
     });
   } catch (...) {
-    output.flush();  // the good minibatches before it
+    output.flush();  // writes the minibatches before the error
     throw;
   }
   output.flush();
@@ -302,7 +304,7 @@ void add_run_options(CLI::App& command, ReadArguments& a) {
       ->type_name("M:N:K")
       ->group("Workers");
   const char* const state = "Resume";
-  // None as of a variable of the shell that is not set: nothing would be read or saved, and nothing said.
+  // An empty name, as from a shell variable that is not set, would silently mean that nothing is read or saved.
   const auto named = [](const std::string& file) {
     return std::string(file.empty() || file == "-" ? "expected the name of a file" : "");
   };

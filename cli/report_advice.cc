@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Rules of thumb. Each says what was seen, and what to do about it.
+// Rules of thumb for advice. Each says what the figures show, and what to do about it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-constexpr std::uint64_t kMostJudged = 200;  // more are a vocabulary, uneven by nature
+constexpr std::uint64_t kMostJudged = 200;  // more classes are a vocabulary, and uneven by nature
 
 using Add = void (*)(const Facts&, std::vector<Advice>&);
 

@@ -21,7 +21,8 @@ namespace batchfeed::cli {
 
 namespace {
 
-constexpr std::uint64_t kMostPlanned = 20'000'000;  // items of a sweep, 20 bytes each, and 20 where there are labels
+// The most items of a sweep that is planned: each takes 20 bytes, and 20 more where there are labels.
+constexpr std::uint64_t kMostPlanned = 20'000'000;
 constexpr std::uint64_t kMostFindings = 50;
 
 std::string order_text(const ReaderOptions& options, bool from_config) {
@@ -34,7 +35,7 @@ std::string order_text(const ReaderOptions& options, bool from_config) {
                      from_config ? ", as configured" : ", the default");
 }
 
-// The exponential of the entropy of labels, averaged over minibatches.
+// The effective number of classes: the exponential of the entropy of labels, averaged over minibatches.
 class Effective {
  public:
   void add(std::uint32_t label) {
@@ -61,7 +62,8 @@ class Effective {
   double sum_ = 0;
 };
 
-// Of the first sweep, one minibatch after the other; without a stream of labels there is nothing to measure.
+// Measures Mixing over the first sweep, from one planned minibatch after the other. Measures nothing without a stream
+// of labels.
 class MixingMeasure {
  public:
   explicit MixingMeasure(const Survey& survey) : survey_(survey) {}
@@ -106,8 +108,8 @@ class MixingMeasure {
 
   const Survey& survey_;
   std::vector<std::uint32_t> labels_;  // of the items, in the order of the plan
-  std::vector<std::uint64_t> places_;  // in the file
-  std::vector<std::size_t> ends_;      // of minibatches
+  std::vector<std::uint64_t> places_;  // of the items in the file: chunk << 32 | row
+  std::vector<std::size_t> ends_;      // of the minibatches, in items
   bool swept_ = false;
 };
 
@@ -115,7 +117,7 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
                  Facts& facts) {
   options.workers = 1;
   options.rank = 0;
-  facts.memory = Reader(source, options, corpus.setup.limits).memory_needed();  // of a run, which reads ahead
+  facts.memory = Reader(source, options, corpus.setup.limits).memory_needed();  // with prefetch, as a run needs it
   options.prefetch = false;
   const Reader reader(source, options, corpus.setup.limits);
   facts.order = order_text(options, corpus.config.has_value());
@@ -126,7 +128,7 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
   ShuffleMeasure shuffle;
   CellsMeasure cells;
   MixingMeasure mixing(facts.survey);
-  // Of a sequence the label of its first sample is known, which says nothing of its other frames.
+  // Only the label of a sequence's first sample is known, so mixing cannot be judged for frames.
   const bool frames = options.pack.kind == Packing::frames && facts.about.samples != facts.about.sequences;
   reader.plan(~0ull, [&](const BatchPlan& plan) {
     ++facts.minibatches;
@@ -135,7 +137,7 @@ void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& sour
     if (!frames) mixing.add(plan);
   });
   facts.shuffle = shuffle.quality();
-  // Where all sequences begin with one class, as speech does with silence, there is nothing to mix.
+  // If (nearly) all sequences begin with one class, as speech with silence, there is nothing to mix.
   if (const Mixing found = mixing.mixing(); found.full > 1.01) facts.mixing = found;
   facts.cells = cells.cells();
   facts.bucketed = facts.cells;
@@ -166,7 +168,7 @@ std::string kinds_of(const Setup& setup) {
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-// In file order, which needs no more memory than the pieces at hand.
+// Measures reading in the file's order, which needs no more memory than a few pieces of chunks.
 std::optional<Pace> pace_of(const std::shared_ptr<const Source>& source, ReaderOptions options, const Facts& facts) {
   constexpr double kEnough = 1;  // seconds
   options.order.kind = OrderKind::file;
@@ -199,7 +201,7 @@ void take_survey(const Setup& setup, const Report& keep, Console& console, Facts
   options.progress = console.progress("reading");
   try {
     facts.survey = survey(setup, options, keep);
-  } catch (const Error&) {  // there will be no page to tell them on
+  } catch (const Error&) {  // no page will show the findings, so they are told now
     for (const Notice& notice : facts.findings) console.notice(notice);
     throw;
   }
@@ -216,7 +218,7 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   const Report keep = [&](const Notice& notice) {
     if (notice.severity != Severity::info && facts.findings.size() < kMostFindings) facts.findings.push_back(notice);
   };
-  CheckResult at_loading;  // what was told before anything was surveyed
+  CheckResult at_loading;  // counts of what was reported before the survey
   const Report keep_and_count = [&](const Notice& notice) {
     keep(notice);
     if (notice.severity == Severity::info) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The report as a page: what it says, section by section.
+// The report as a page, section by section.
 #include <batchfeed/version.h>
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ std::string advice(const Facts& f) {
 }
 
 std::string values_chart(const StreamSurvey& s) {
-  if (s.min == s.max) return "";  // the range says it
+  if (s.min == s.max) return "";  // the range shows this already
   const std::vector<ValueCounts::Bar> bars = s.counts.bars(s.min, s.max, s.whole, 60);
   std::vector<Bar> out;
   for (const ValueCounts::Bar& bar : bars) {
@@ -57,7 +57,7 @@ std::string values_chart(const StreamSurvey& s) {
       value_text(s.min), value_text(s.max));
 }
 
-// `names` of the classes, as far as they are known.
+// `names`: of the classes, as far as they are known.
 std::string index_chart(const StreamSurvey& s, const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 12;
   const auto top = s.top(kMost);

@@ -28,13 +28,13 @@ struct ResumeArguments {
 
 struct Next {
   std::uint64_t epoch = 0, minibatch = 0, position = 0;
-  bool new_epoch = false;                  // the state stands behind the end of the one before
-  std::optional<std::uint64_t> left = {};  // minibatches of the epoch, this one included; none: no end
-  std::optional<BatchPlan> plan = {};      // none: the run is over
+  bool new_epoch = false;                  // the state was saved at the end of the epoch before
+  std::optional<std::uint64_t> left = {};  // minibatches left in the epoch, the next included; none: it has no end
+  std::optional<BatchPlan> plan = {};      // of the next minibatch; none: the run is over
   std::uint64_t samples = 0;
 };
 
-// Where the state stands, as it says itself; it has been found to be sound.
+// What comes next after a state. The state has been restored before, so it is sound.
 Next next_of(Reader& reader, const std::string& state) {
   const ordered_json said = ordered_json::parse(state);
   Next out{.epoch = said.value("epoch", std::uint64_t{0}),

@@ -15,7 +15,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-// The numbers of a list that `expect_digits` let through.
+// The numbers of a list that expect_digits() has checked.
 std::vector<std::uint64_t> sizes_of(const std::string& list) {
   std::vector<std::uint64_t> sizes;
   for (const char *at = list.data(), *const end = at + list.size(); at < end; ++at)
@@ -27,7 +27,7 @@ std::vector<std::uint64_t> sizes_of(const std::string& list) {
 
 void RunOptions::add_to(CLI::App& app) {
   const char* const group = "Minibatches";
-  // One word, taken apart here: a delimiter of the library's would pass over an empty size.
+  // Taken as one word and split here: with a delimiter CLI11 would pass over an empty size.
   app.add_option_function<std::string>(
          "--minibatch-size", [this](const std::string& list) { minibatch_size = sizes_of(list); },
          "Samples, or what --size-unit says, over all workers; a list gives one size per epoch (default: as the "

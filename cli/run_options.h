@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// How minibatches are cut, filled and held: what `read`, `plan` and `bench` let the
-// command line say instead of the configuration. Each is the option of the same name.
+// Options of `read`, `plan` and `bench` about how minibatches are cut, filled and held in memory, which
+// override the configuration. Each field is the option of the same name.
 #pragma once
 
 #include <batchfeed/options.h>
@@ -24,9 +24,9 @@ struct RunOptions {
   std::optional<std::uint64_t> memory_limit, prefetch_depth;
 
   void add_to(CLI::App& app);
-  // The length of an epoch, which a configuration may give. Throws Error.
+  // Sets the length of an epoch if the configuration gives one. Throws Error.
   static void set_epoch(const Corpus& corpus, ReaderOptions& options);
-  // Sizes that are not given come from the configuration's SGD section. Throws Error, UsageError.
+  // Sets the options; sizes that are not given come from the configuration's SGD section. Throws Error, UsageError.
   void apply(const Corpus& corpus, ReaderOptions& options) const;
 };
 

@@ -28,8 +28,8 @@ struct SchemaArguments {
   bool force = false, json = false;
 };
 
-// "# features: 0 ... 255, whole numbers", for text; nothing is known of others
-// before they have been read.
+// Comments such as "# features: 0 ... 255, whole numbers" for a text corpus; the values of other
+// formats have not been read.
 std::string remarks(const Inferred& inferred) {
   std::string out;
   for (const Inferred::Stream& s : inferred.streams)
@@ -37,7 +37,7 @@ std::string remarks(const Inferred& inferred) {
   return out;
 }
 
-// Names of classes that came with the labels go into a list beside the configuration.
+// Writes the names of classes that labels have themselves to a list beside the configuration, which names it.
 void keep_names(Setup& setup, const std::string& output, bool force) {
   const auto has_labels = [](const SourceOptions& source) { return std::holds_alternative<MlfOptions>(source); };
   if (std::all_of(setup.sources.begin(), setup.sources.end(), has_labels)) return;  // no section can be written

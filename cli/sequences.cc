@@ -14,7 +14,7 @@ namespace batchfeed::cli {
 
 namespace {
 
-// Calls with (indices or null, values, n) for sample i of a row.
+// Calls visit(indices or null, values, n) for sample i of a row.
 template <class T, class Visit>
 void visit_sample(const Column& column, std::uint32_t row, std::uint32_t i, const Visit& visit) {
   if (column.storage == Storage::dense) {

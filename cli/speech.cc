@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kShown = 8;  // labels, of a list that may have thousands
+constexpr std::size_t kShown = 8;  // labels shown, of thousands that there may be
 
 double hours(const SpeechStream& s) { return static_cast<double>(s.frames) * s.frame_seconds / 3600; }
 
@@ -29,7 +29,7 @@ std::string label_name(const SpeechStream& s, std::size_t label) {
   return s.labels[label].name.empty() ? std::to_string(label) : printable(s.labels[label].name);
 }
 
-// Labels in the order that people look for: the most frequent first.
+// The indices of the labels that occur, the most frequent first.
 std::vector<std::size_t> by_frequency(const SpeechStream& s) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < s.labels.size(); ++i) {

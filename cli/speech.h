@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What `info` says of features and labels.
+// The part of `info` about features and labels.
 #pragma once
 
 #include <batchfeed/tools.h>

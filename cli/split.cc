@@ -38,7 +38,7 @@ struct Named {
   std::vector<double> fractions;
 };
 
-// The file that a part is written to, wherever its name leads; of a list of features that of the features.
+// The file that a part is written to, with links resolved; for a list of features, the file of the features.
 std::filesystem::path file_of(const std::string& part) {
   std::error_code none;
   std::filesystem::path out = std::filesystem::weakly_canonical(std::filesystem::absolute(part, none), none);
@@ -46,7 +46,7 @@ std::filesystem::path file_of(const std::string& part) {
   return out;
 }
 
-// FILE=FRACTION; one of them may be FILE alone and takes the rest.
+// The parts, given as FILE=FRACTION; one may be only FILE, and takes the rest.
 Named parts_of(const SplitArguments& a) {
   Named out;
   std::size_t rest = a.parts.size();

@@ -23,7 +23,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kTop = 8;
-constexpr std::uint64_t kMostClasses = 1000;  // more are a vocabulary rather than labels
+constexpr std::uint64_t kMostClasses = 1000;  // more indices are a vocabulary rather than classes
 
 struct StatsArguments {
   CorpusArguments corpus;
@@ -50,7 +50,8 @@ std::string stream_table(const Survey& survey) {
   return table.text();
 }
 
-// "labels: 10 of 10 classes occur; most 7 (12.1 %), 3 (11 %) ..."; with their `names`, where they have any.
+// "  labels: 10 of 10 classes occur; most often 7 (12.1 %), 3 (11 %) ..."; classes with their `names`, if they have
+// any.
 std::string indices(const StreamSurvey& s, const std::vector<std::string>& names) {
   if (s.by_index.empty() || s.stream.dim < 2) return {};
   std::string out;
@@ -72,7 +73,7 @@ std::string indices(const StreamSurvey& s, const std::vector<std::string>& names
   return out + (s.constants > kTop ? " ...\n" : "\n");
 }
 
-// A row for each column; of sparse streams those in which nothing occurs are left out, and counted.
+// A table with a row for each column; columns of sparse streams that are 0 everywhere are left out, and counted.
 std::string column_table(const StreamSurvey& s, const std::vector<std::string>& names) {
   const StreamSurvey::Columns& columns = s.columns;
   if (columns.mean.empty()) return {};
@@ -126,7 +127,7 @@ std::string text(const StatsArguments& a, const Setup& setup, const Survey& surv
   return out;
 }
 
-// NaN, where no value is finite, is null.
+// The figures of the columns. NaN, for a column without finite values, becomes null.
 ordered_json columns_json(const StreamSurvey& s) {
   if (s.columns.mean.empty()) return {};
   return {{"not_zero", s.by_index},
@@ -160,7 +161,7 @@ int run_stats(const StatsArguments& a, Console& console) {
   const Survey found = survey(looked.corpus.setup, options);
   console.clear_progress();
   put_text(a.json ? json(a, looked.corpus.setup, found, about) : text(a, looked.corpus.setup, found, about));
-  if (found.unread) throw Error(*found.unread);  // another run may see it in order, so check would not tell
+  if (found.unread) throw Error(*found.unread);  // a later check may not find it again
   return kDone;
 }
 

@@ -11,7 +11,7 @@
 
 namespace batchfeed::cli {
 
-// `names` of its classes: class_names.h.
+// `names`: of the classes, from class_names.h.
 nlohmann::ordered_json survey_json(const StreamSurvey& stream, const std::vector<std::string>& names);
 nlohmann::ordered_json lengths_json(const Description::Lengths& lengths);
 // "0 ... 255, whole numbers"

@@ -61,7 +61,7 @@ ConvertOptions TargetOptions::options(const std::vector<Format>& formats, const 
   for (const Setup* setup : setups) {
     if (std::find(formats.begin(), formats.end(), Format::mlf) == formats.end()) break;
     std::vector<std::string> names = label_names(corpus.state_list, *setup, streams);
-    if (names.size() > out.labels.size()) out.labels = std::move(names);  // the others are the beginning of these
+    if (names.size() > out.labels.size()) out.labels = std::move(names);  // others are its beginning
   }
   header.set(out, formats, setups);
   if (setups.size() == 1) keep_ids(out, *setups.front());
@@ -104,7 +104,7 @@ int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOpt
                                                       : "ctf";
   console.clear_progress();
   Output output;
-  // With ids where the corpus has them, and where the text would not say the same without.
+  // Text has ids if the corpus has them, and if sequences of several lines need them.
   const bool ids = format == "ctf" && (has_ids(setup) || has_own_keys(*source) || !one_sample_each(*source));
   const std::unique_ptr<SequenceText> text = sequence_text(format, *shown, console, ids);
   std::string piece;
@@ -117,7 +117,7 @@ int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOpt
     for (const SequenceInfo& sequence : table) {
       if (chunk.is_invalid(sequence.row)) {
         ++damaged;
-        if (format != "view") continue;  // people want to see it
+        if (format != "view") continue;  // damaged sequences are shown to people only
       }
       piece.clear();
       text->append(chunk, c, sequence, piece);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A corpus to be written: what `head`, `cat`, `sample`, `grep`, `split`, `merge` and
+// Options about the corpus to be written, which `head`, `cat`, `sample`, `grep`, `split`, `merge` and
 // `shuffle` share.
 #pragma once
 
@@ -17,13 +17,13 @@
 
 namespace batchfeed::cli {
 
-// What the headers of HTK features are told to say.
+// What to write into the headers of HTK features.
 struct HeaderOptions {
   std::string parameter_kind;
   std::optional<std::uint32_t> frame_period;
 
   void add_to(CLI::App& app, const char* group);
-  // What is not told is as in the corpora, if any of the targets' formats holds such features. Throws Error.
+  // If a target holds HTK features: sets kind and period, which, if not given, are those of the corpora. Throws Error.
   void set(ConvertOptions& options, const std::vector<Format>& formats, const std::vector<const Setup*>& corpora) const;
 };
 
@@ -33,25 +33,25 @@ struct TargetOptions {
   HeaderOptions header;
   bool force = false, verify = false, json = false;
 
-  // `what` describes -o; without it a command has other ways to name its targets.
+  // `what`: the description of -o; null for a command that names its targets in another way.
   void add_to(CLI::App& app, const char* what);
-  // For targets of these formats, the first of which options.to is. Throws Error.
+  // The options of a conversion to targets of these formats; its `to` is the first. Throws Error.
   ConvertOptions options(const std::vector<Format>& formats, const CorpusArguments& corpus,
                          const std::vector<const Setup*>& setups) const;
 };
 
-// Sequences for people and programs: into a new corpus with -o, else to standard output.
+// Where sequences go: into a new corpus with -o, else to standard output.
 struct SequenceOptions {
   TargetOptions target;
   std::string format;  // view, ctf, jsonl; empty: view on a terminal, else ctf
 
   void add_to(CLI::App& app);
-  // That no option is for another place than where the sequences go. Throws UsageError.
+  // Throws UsageError if an option does not apply to where the sequences go.
   void check() const;
   bool to_file() const { return !target.output.empty() && target.output != "-"; }
 };
 
-// All sequences of a source, in its order, to where nothing stands: expect_absent(). Exit code.
+// Writes all sequences of a source, in its order. A target file must not exist: expect_absent(). Returns the exit code.
 int put_sequences(const std::shared_ptr<const Source>& source, const SequenceOptions& options,
                   const CorpusArguments& corpus, const Setup& setup, Console& console);
 

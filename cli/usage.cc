@@ -31,7 +31,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The candidate nearest to `word`, if it is near; dashes in front are no likeness.
+// The candidate most similar to `word`, if it is similar enough; leading dashes do not count.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   const auto bare = [](std::string_view text) {
     return text.substr(std::min(text.size(), text.find_first_not_of('-')));
@@ -75,7 +75,7 @@ std::string way_on(const CLI::App& command, const std::string& word, const std::
   if (guess == word) return fmt::format("it belongs behind the command: {} {}", path_of(command), word);
   if (!guess.empty()) return fmt::format("did you mean {}?", guess);
   std::error_code none;
-  if (command.get_parent() == nullptr && std::filesystem::is_regular_file(word, none))  // in place of a command
+  if (command.get_parent() == nullptr && std::filesystem::is_regular_file(word, none))  // no command, but a file
     return fmt::format("batchfeed info {} says what is in it", printable(word));
   return fmt::format("{} --help", path_of(command));
 }
@@ -102,7 +102,7 @@ std::string any_of(std::string words) {
   return words;
 }
 
-// What the parser of options says, as everything else here is said.
+// A message of CLI11 in the words of this program's messages.
 std::string in_our_words(const std::string& what) {
   std::smatch is;
   const auto like = [&](const char* pattern) { return std::regex_match(what, is, std::regex(pattern)); };
@@ -118,7 +118,7 @@ std::string in_our_words(const std::string& what) {
     return fmt::format("{}: expected {} to {}, found {}", is.str(1), is.str(3), is.str(4), is.str(2));
   if (like("(--.*) excludes (--.*)")) return fmt::format("{} and {}: give one of them", is.str(1), is.str(2));
   if (like("(--.*) requires (--.*)")) return fmt::format("{} is for {} only", is.str(1), is.str(2));
-  // Digits that 64 bits hold, as digits.cc found, are too many for those that have 32.
+  // digits.cc has checked that the number fits in 64 bits, so it is too large for an option of 32 bits.
   if (like("Could not convert: (--.*) = ([0-9]+)"))
     return fmt::format("{}: '{}' is too large a number, expected at most 4294967295", is.str(1), is.str(2));
   if (like("Could not convert: (--.*) = (.*)"))

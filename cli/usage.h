@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What was wrong with a command line, and what was probably meant.
+// Says what is wrong with a command line, and what was probably meant.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -8,7 +8,7 @@
 
 namespace batchfeed::cli {
 
-// WHAT; hint: HINT, for an error that parsing gave.
+// The message, WHAT; hint: HINT, for an error of CLI11's parser.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error);
 
 // "batchfeed config check"

@@ -14,7 +14,7 @@
 
 namespace batchfeed::cli {
 
-// `field` stays where it is until the command line is parsed.
+// `field` must live until the command line has been parsed.
 template <Named Enum>
 CLI::Option* add_word_option(CLI::App& app, const std::string& flag, std::optional<Enum>& field,
                              const std::string& what) {

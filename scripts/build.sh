@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: MIT
 #
-# To be sourced, in the root of the tree. Quiet; the log is shown when it fails.
+# To be sourced, in the root of the tree. Prints no output of the build, unless it fails.
 
-# Two builds with the same options in folders side by side, as the command and the Python package
-# are, share what they compile.
+# Builds with the same options in different folders of this tree, as those of the command and of the
+# Python package, share ccache's entries.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD}
-# So do clones in folders of other names, where nobody asks a debugger for the source.
+# In CI, where no debugger needs the paths of the sources, clones in folders of other names share them, too.
 [ -n "${CI:-}" ] && export CCACHE_NOHASHDIR=1
 
-# configure PRESET: once, and again where a CMakeLists.txt changed.
+# configure PRESET: runs CMake the first time, and again if a CMakeLists.txt changed.
 configure() {
   local preset=$1 log="build/logs/configure-$1.log" args=()
   mkdir -p build/logs
   if [ -f "build/$preset/build.ninja" ] && ninja -C "build/$preset" build.ninja >"$log" 2>&1; then return 0; fi
-  # Where all is built from nothing, files together: two thirds of the time. Not what is shipped.
+  # CI builds everything from scratch: compiling several files together takes two thirds of the time. Not for
+  # the presets that are shipped.
   [ -n "${CI:-}" ] && [[ $preset = dev || $preset = fuzz || $preset = tsan ]] && args+=(-DCMAKE_UNITY_BUILD=ON)
-  # Nobody looks at variables there: a ninth of the time.
+  # Nobody debugs there: without the debug information of variables it takes a ninth less time.
   [ -n "${CI:-}" ] && [ "$preset" = dev ] && args+=(-DCMAKE_CXX_FLAGS_DEBUG=-g1)
   command -v ccache >/dev/null && args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   if ! cmake --preset "$preset" "${args[@]}" >"$log" 2>&1; then

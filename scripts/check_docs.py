@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Do the documents tell the truth about the tree? Links lead somewhere, to headings too, docs/index.md
-names every page, each page that code names is there, the C++ of every page is run, and each test that
-differences-from-cntk.md names. And the packages are of the version that CMakeLists.txt says.
+"""Checks that the documents fit the tree: the files and headings that links lead to exist, docs/index.md names
+every page, each page that code names exists, the C++ of every page is run, each row of
+differences-from-cntk.md names tests and these exist, and packages and changelog have the version of CMakeLists.txt.
 """
 import pathlib
 import re
@@ -35,13 +35,13 @@ def other_versions():
 
 
 def anchors(text):
-    """Of a page's headings, as GitHub makes them."""
+    """The anchors that GitHub gives to the headings of a page."""
     text = re.sub(r"(?s)```.*?```", "", text)
     return {re.sub(r"[^\w -]", "", re.sub(r"[`*]|\]\([^)]*\)", "", line).lower()).replace(" ", "-") for line in re.findall(r"(?m)^#+ +(.*?) *$", text)}
 
 
 def links():
-    """(page, file it links to, heading), of all that are no URLs."""
+    """(page, file it links to, anchor of a heading or "") for all links that are not URLs."""
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("python/**/*.md")]:
         text = re.sub(r"(?s)```.*?```", "", path.read_text(encoding="utf-8"))
         for target, heading in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)[^)]*\)", text):

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/errors.md"
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-# An id in full: a known prefix, then words.
+# A whole id: a prefix (of PREFIXES), then words.
 ID = re.compile(r"^(?:[a-z0-9_]+\.[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)$")
 WORD = re.compile(r"^[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*$")
 ASSIGNED = re.compile(r'\.id\s*=\s*"([^"]+)"(?!\s*\+)')
@@ -39,14 +39,14 @@ def sources():
 
 
 def plural(call):
-    """What counted(n, "noun") says of more than one."""
+    """The code that stands for counted(n, "noun"), with the plural that it would print."""
     noun = call.group(1)
     many = noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "ch")) else "s")
     return f'std::to_string(n) + " {many}"'
 
 
 def words(code):
-    """The text of the string literals in an expression, "..." for what is filled in at run time."""
+    """The text of the string literals in an expression, with "..." for values inserted at run time."""
     parts, gaps = LITERAL.findall(code), LITERAL.split(code)[::2]
     if not parts:
         return ""
@@ -80,7 +80,7 @@ def arguments(code, start):
 
 
 def opening(code, at):
-    """Just behind the bracket that encloses `at`."""
+    """The position after the innermost bracket that is open at `at`."""
     depth = 0
     for i in range(at - 1, max(at - 3000, -1), -1):
         if code[i] in ")}]":
@@ -106,13 +106,13 @@ def details(code, at):
 
 
 def function_at(code, at):
-    """The name of the function whose body begins last in front of `at`, and where."""
+    """(name, start of the body) of the last function whose body begins before `at`; (None, 0) if there is none."""
     around = [f for f in FUNCTION.finditer(code, 0, at)]
     return (around[-1].group(1), around[-1].end()) if around else (None, 0)
 
 
 def helpers_of(texts):
-    """{folder: {function: (prefix, kind)}} for functions that put a prefix in front of an id, or pass one on to such."""
+    """{folder: {function: (prefix, kind)}} for functions that put a prefix in front of an id, or pass an id on to them."""
     out = {}
     for folder, code in texts:
         for match in PREFIXING.finditer(code):
@@ -130,7 +130,7 @@ def helpers_of(texts):
 
 
 def passes_on(code, function, known):
-    """The entry of the helper that a function gives its own `id` or `rule`."""
+    """The entry in `known` of the helper to which a function passes its parameter `id` or `rule`; None if it does not."""
     name = re.search(r"\b(id|rule)\b", function.group(2))
     if not name:
         return None
@@ -140,7 +140,7 @@ def passes_on(code, function, known):
 
 
 def kinds_of(texts):
-    """{(folder, function): kind}, for helpers that take an id in full."""
+    """{(folder, function): kind} for helpers that take a whole id."""
     out = {}
     for folder, code in texts:
         for match in re.finditer(r"\.id\s*=\s*(?:std::move\()?(?:std::string\()?(?:id|rule)\b", code):
@@ -161,7 +161,7 @@ def is_id(code, match):
 
 
 def whole_ids(folder, code, kinds):
-    """(id, kind, what, hint) of those that stand in the code in full."""
+    """(id, kind, what, hint) for ids that the code has as one literal."""
     for match in LITERAL.finditer(code):
         if not is_id(code, match):
             continue
@@ -174,7 +174,7 @@ def whole_ids(folder, code, kinds):
 
 
 def words_for_ids(args):
-    """(words, arguments behind them) of a call: the first argument with a literal that is no key looked up, if there is nothing but words in it."""
+    """(words, the arguments after them): the literals of the first argument that has any but keys looked up, if they are all words of ids."""
     for i, arg in enumerate(args):
         literals = LITERAL.findall(arg)
         if literals and not re.search(r'\.find\("', arg):
@@ -183,7 +183,7 @@ def words_for_ids(args):
 
 
 def prefixed_ids(folder, code, helpers):
-    """The same of those that a helper puts a prefix in front of."""
+    """(id, kind, what, hint) for ids whose prefix a helper puts in front."""
     patterns = [(re.compile(r"\b" + name + r"\("), entry) for name, entry in helpers.get(folder, {}).items()]
     if folder != "src/io":
         patterns += [(re.compile(r"\bio::" + name + r"\("), entry) for name, entry in helpers.get("src/io", {}).items()]
@@ -197,14 +197,14 @@ def prefixed_ids(folder, code, helpers):
 
 
 def collect():
-    """{id: (kind, [(what, hint)], folder)}; all that is said of one in the folder where it is first met"""
+    """{id: (kind, [(what, hint)], folder)}: the texts of each id in the first folder that has one for it."""
     texts = [(path.relative_to(ROOT).parent.as_posix(), code) for path, code in sources()]
     helpers, kinds, found = helpers_of(texts), kinds_of(texts), {}
     for folder, code in texts:
         for name, kind, what, hint in (*whole_ids(folder, code, kinds), *prefixed_ids(folder, code, helpers)):
             kind = "limit" if name.startswith("limit.") else kind
             known, said, home = found.setdefault(name, (kind, [], folder))
-            if not said and what:  # what was met before said nothing
+            if not said and what:  # the folders before had the id, but no text
                 home = folder
             if what and home == folder and (what, hint) not in said:
                 said.append((what, hint))

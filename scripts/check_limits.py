@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The table of limits: docs/reference/limits.md is written from limits.h.
 
-    check_limits.py            fails if the page is not up to date, if nothing enforces
-                               a limit, no test sets it, or Python or the command cannot
+    check_limits.py            fails if the page is not up to date, or if a limit is not enforced,
+                               no test sets it, or Python or the command cannot set it
     check_limits.py --write    writes the page
 """
 import pathlib

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reports the sizes of files. Above 500 lines fails, above 400 is named.
+"""Reports the sizes of files: lists those above 400 lines, and fails if one has more than 500.
 
 Exempt are tables and generated files: their head says "generated" or "table of".
 
-Lines of tests for a line of code: code is the library, the command and the Python package
-with its bindings. Tests are the unit tests and fuzz targets beside it and what only they
-include, all programs under tests/ (of the command, of Python, hostile files, slow readers,
-failing system calls ...), the tables of cases, and the scripts that do nothing but test.
+Also prints the lines of tests for a line of code. Code is the library, the command and the Python
+package with its bindings. Tests are the unit tests and fuzz targets beside them and the headers and
+sources that only tests use, all programs under tests/ (of the command, of Python, hostile files, slow
+readers, failing system calls ...), the tables of cases, and the scripts that do nothing but test.
 """
 import pathlib
 import re
@@ -28,7 +28,7 @@ def is_test(path):
 
 
 def lines_of(names):
-    """Those of tests and those of code, in files that are written by hand."""
+    """(lines of tests, lines of code) among the named files."""
     texts = {}
     for name in names:
         path = pathlib.Path(name)
@@ -36,11 +36,11 @@ def lines_of(names):
         if program and (ROOT / path).is_file():
             texts[path] = (ROOT / path).read_text(encoding="utf-8")
     tests = {path for path in texts if is_test(path)}
-    users = {}  # of a header, by the name it is included as
+    users = {}  # {header as #include names it: files that include it}
     for path, text in texts.items():
         for included in re.findall(r'#include "([^"]+)"', text):
             users.setdefault(included, set()).add(path)
-    for _ in range(3):  # helpers of tests have helpers
+    for _ in range(3):  # again, as helpers of tests include helpers themselves
         tests |= {path for path in texts if path.parts[0] == "src" and (by := users.get(str(path.relative_to("src")))) and by <= tests}
     count = lambda paths: sum(texts[p].count("\n") for p in paths)
     return count(tests), count(p for p in texts if p not in tests and p.parts[0] in CODE and not p.stem.endswith("_bench"))

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Is every test built? Each *_test.cc and *_fuzz.cc must stand in a CMakeLists.txt
-of its folder, each fuzz target must have a seed, and each test_*.py must lie where
-./test looks for it.
+"""Checks that every test is built and run: the nearest CMakeLists.txt must name each *_test.cc and
+*_fuzz.cc, each fuzz target must have a seed, and each test_*.py must lie where ./test looks for it.
 """
 import pathlib
 import re

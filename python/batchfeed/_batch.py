@@ -121,7 +121,7 @@ class Stream(_core.StreamData):
         return matrix
 
     def csc(self) -> scipy.sparse.csc_array:
-        """The same as scipy.sparse.csc_array [samples, dim]."""
+        """A copy of csr() as scipy.sparse.csc_array [samples, dim]."""
         matrix: scipy.sparse.csc_array = _convert.csr(self).tocsc()
         return matrix
 
@@ -210,8 +210,8 @@ class Batch(_Batch):
     """A minibatch: a mapping {name: Stream}, and what is known about all of it.
 
     It owns its memory: it and its arrays stay as they are when the reader goes on, is closed or dropped, and may be
-    used from any thread. Letting go of minibatches that are not needed lets their memory be used again. Pickled and
-    copied it is by value, all of its data, and so is a Stream.
+    used from any thread. The memory of a minibatch is reused when nothing refers to it any more. Pickling and copying
+    a minibatch, or a Stream, copies all of its data.
     """
 
     __slots__ = ()
@@ -268,10 +268,10 @@ class Batch(_Batch):
         return {name: self[name].jax(one) for name, one in self._forms(form).items()}
 
     def _forms(self, given: Union[str, Mapping[str, str]]) -> dict[str, str]:
-        """That of each stream."""
+        """The form of each stream. Raises KeyError if a stream is named that is not there."""
         forms = given if isinstance(given, Mapping) else {name: given for name in self}
         for name in forms:
-            self[name]  # there is such a stream
+            self[name]  # raises KeyError if there is no such stream
         return {name: forms.get(name, "packed") for name in self}
 
     def __reduce__(self) -> Any:

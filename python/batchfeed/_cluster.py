@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Work on corpora of many shards, a shard a task, wherever tasks are run; on_ray.py and on_dask.py run them."""
+"""Work on corpora of many shards, one task for each shard; on_ray.py and on_dask.py run the tasks on clusters."""
 from __future__ import annotations
 
 import os
@@ -33,10 +33,10 @@ Corpus = Union[CTF, CBF, Path, Sequence[Path]]
 
 
 class Cluster:
-    """Runs work on the shards of a corpus. This one does it here, a shard after the other.
+    """Runs work on the shards of a corpus: this class in its own process, one shard after the other.
 
-    `batchfeed.on_ray.Cluster` and `batchfeed.on_dask.Cluster` do it on many machines, which read and write the
-    same paths. What they write is the same to the byte; a task whose machine dies is done again elsewhere.
+    `batchfeed.on_ray.Cluster` and `batchfeed.on_dask.Cluster` run it on many machines, all of which must see the
+    same paths. They write the same bytes; a task whose machine dies is run again elsewhere.
 
     A corpus is bf.CTF, bf.CBF or paths, with patterns. Streams of text are inferred over all shards where they
     are not declared.
@@ -49,7 +49,7 @@ class Cluster:
         return f"<{type(self).__module__}.{type(self).__name__}>".replace("._cluster", "")
 
     def map(self, function: Callable[[In], Out], items: Iterable[In]) -> list[Out]:
-        """[function(item) for item in items]; items may be done twice where a machine dies."""
+        """[function(item) for item in items]; where a machine dies, items may be processed twice."""
         return [function(item) for item in items]
 
     def index(self, corpus: Corpus, *, cache_dir: Optional[Path] = None, rebuild: bool = False) -> list[IndexInfo]:
@@ -58,7 +58,7 @@ class Cluster:
         return [one for shard in self.map(_Index(folder, rebuild), self._shards(corpus)) for one in shard]
 
     def check(self, corpus: Corpus, *, max_faults: int = 100_000) -> CheckReport:
-        """As bf.check(): the faults of all shards, in their order, those among them that keep one from being opened."""
+        """As bf.check(): the faults of all shards, in their order, also those for which a shard cannot be opened."""
         reports = self.map(_Check(max_faults), self._shards(corpus, damaged=True))
         sums = {n: sum(getattr(r, n) for r in reports) for n in ("faults", "warnings", "sequences", "samples", "bytes")}
         ids = sum((Counter(r.by_id) for r in reports), Counter())
@@ -74,7 +74,7 @@ class Cluster:
         return Info([_joined(same) for same in zip(*(p.streams for p in parts))], **total, **_lengths(counts))
 
     def convert(self, corpus: Corpus, folder: Path, *, to: str = "cbf", force: bool = False, **options: Any) -> list[Converted]:
-        """Each shard in another format, under its own name in `folder`; `options` are those of bf.convert()."""
+        """Writes each shard in another format, under its own name in `folder`; `options` are those of bf.convert()."""
         dtype = _dtype_of(corpus, options)
         target = _made(folder)
         shards = self._shards(corpus, dtype=dtype)
@@ -89,16 +89,17 @@ class Cluster:
     def shuffle(
         self, corpus: Corpus, folder: Path, *, shards: int, seed: int = 0, to: str = "cbf", force: bool = False, **options: Any
     ) -> list[Converted]:
-        """All sequences in random order, in `shards` files part-00000.cbf ... of `folder`.
+        """Writes all sequences in random order, to `shards` files part-00000.cbf ... in `folder`.
 
-        Each sequence goes to any of them with the same chance, and to any place in it. The result is a function
-        of the corpus, `seed` and `shards` alone. All data are written once more on the way, below `folder`.
+        Each sequence goes to any file, and to any place in it, with the same probability. The result depends only on
+        the corpus, `seed` and `shards`. In between all data are written once to a folder below `folder`, which is
+        removed at the end.
         """
         shards, seed, dtype = whole("shards", shards, 1), whole("seed", seed), _dtype_of(corpus, options)
         target = _made(folder)
         parts = [os.path.join(target, f"part-{k:05d}.{to}") for k in range(shards)]
         _refuse(parts, force)
-        between = os.path.join(target, f".shuffle-{seed}-{secrets.token_hex(4)}")  # another one may be at work there
+        between = os.path.join(target, f".shuffle-{seed}-{secrets.token_hex(4)}")  # another shuffle may be running there
         try:
             dealt = self.map(_Deal(between, shards, seed), list(enumerate(self._shards(corpus, dtype=dtype))))
             pieces = [[piece for one in dealt if (piece := one[k])] for k in range(shards)]
@@ -108,7 +109,8 @@ class Cluster:
             shutil.rmtree(between, ignore_errors=True)
 
     def _shards(self, corpus: Corpus, damaged: bool = False, dtype: Optional[str] = None) -> list[Shard]:
-        """`damaged`: whether a shard that shows no streams is left to the others to declare."""
+        """An opening for each shard. `damaged`: a shard whose streams cannot be inferred gets those of the others, instead
+        of raising its fault."""
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
         folder = working_directory()
         opened = file_system(self._storage, names_in(corpus), {}, folder)
@@ -122,7 +124,7 @@ class Cluster:
         keys: dict[str, Any] = {}
         if isinstance(source, CTF) and source.streams is None:
             seen = [one for one in self.map(_Infer(self._storage, folder, damaged), files) if one is not None]
-            if seen:  # else there is nothing to read of any
+            if seen:  # else no shard can be read
                 source, text = _declared(source, seen)
                 keys = {"keys": "text"} if text else {}
         return [Shard(file, FromSources([replace(source, files=file)], {}, keys, self._storage)) for file in files]
@@ -154,14 +156,14 @@ class _Infer:
 
 
 def _declared(source: CTF, seen: list[tuple[list[tuple[str, str, int]], bool, bool]]) -> tuple[CTF, bool]:
-    """A text corpus whose streams fit all shards, and whether its ids are words."""
+    """A text corpus whose streams fit all shards, and whether its ids are texts."""
     streams: dict[str, StreamSpec] = {}
     for found, _, _ in seen:
         for name, storage, dim in found:
             known = streams.get(name, StreamSpec(storage, 0))
             make = dense if "dense" in (known.storage, storage) else sparse
             streams[name] = make(max(dim, known.dim))
-    without = not any(has_ids for _, has_ids, _ in seen)  # else each shard is read as its own first line says
+    without = not any(has_ids for _, has_ids, _ in seen)  # else the first line of each shard decides
     skip = without if source.skip_sequence_ids is None else source.skip_sequence_ids
     return replace(source, streams=streams, skip_sequence_ids=skip), not skip and any(text for _, _, text in seen)
 
@@ -219,7 +221,7 @@ class _Convert:
         return convert(shard.opening, path, force=True, **self.options)
 
 
-# Files that a worker writes at a time; for more shards it reads its data again.
+# The most files that a task writes at a time; for more shards of the result it reads its own shard again.
 MOST_WRITERS = 256
 
 
@@ -237,7 +239,7 @@ class _Deal:
         return [path for part in parts for path in self._deal(*job, part)]
 
     def _deal(self, number: int, shard: Shard, part: range) -> list[Optional[str]]:
-        """Writes those of `part`. The draws are those of every other part."""
+        """Writes the sequences that go to the shards in `part`. Every part draws the same random numbers."""
         random = np.random.Generator(np.random.Philox(key=np.array([self.seed, number], np.uint64)))
         options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
         writers: dict[int, Writer] = {}
@@ -285,7 +287,8 @@ class _Gather:
 
 
 def _dtype_of(corpus: Corpus, options: dict[str, Any]) -> Optional[str]:
-    """Takes what says how a corpus is read out of `options` of convert(), which gets shards that are opened in this way."""
+    """Takes `dtype` out of the `options` of convert(), as it belongs to the opening of the shards. Raises ConfigError for
+    other options that say how a corpus is read."""
     for name in ("section", "set", "state_list", "path_map", "limits", "storage_options"):
         if options.get(name):
             hint = "bf.Cluster(storage_options=...) takes it" if name == "storage_options" else "leave it out"

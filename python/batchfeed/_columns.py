@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What users give for a stream, as the columns of a chunk."""
+"""Converts what users give as a stream's data into columns of a chunk."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,8 @@ from ._words import counted
 Array = npt.NDArray[Any]
 
 
-MOST_INDICES = 1 << 31  # of a sparse stream: they are held as int32
-MOST_ENTRIES = 1 << 32  # of the sequences given at once: where they begin is held as uint32
+MOST_INDICES = 1 << 31  # bound of sparse indices, which are held as int32
+MOST_ENTRIES = 1 << 32  # bound of the entries given at once: their offsets are held as uint32
 
 
 class Column(NamedTuple):
@@ -43,7 +43,7 @@ def infos(streams: Mapping[str, StreamSpec], dtype: str) -> list[_core.StreamInf
 
 
 def lengths_of(given: Any, name: str = "lengths") -> npt.NDArray[np.uint32]:
-    """Samples of each sequence."""
+    """The samples of each sequence, as uint32 [sequences]. Raises ConfigError, in which `name` says what was given."""
     try:
         array = np.asarray(given if hasattr(given, "__len__") else list(given))
     except (TypeError, ValueError):
@@ -54,10 +54,10 @@ def lengths_of(given: Any, name: str = "lengths") -> npt.NDArray[np.uint32]:
 
 
 def keys_of(given: Any) -> npt.NDArray[np.uint64]:
-    """Whole numbers, not negative."""
+    """Whole numbers that are not negative, as uint64. Raises TypeError for others."""
     given = given if hasattr(given, "__len__") else list(given)
     array = np.asarray(given)
-    if array.ndim == 1 and array.dtype.kind in "fO" and not hasattr(given, "dtype"):  # some of them beyond 2^63
+    if array.ndim == 1 and array.dtype.kind in "fO" and not hasattr(given, "dtype"):  # NumPy makes floats or objects of integers beyond 2^63
         array = np.array([index(key) for key in given], dtype=np.uint64)
     if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
         raise TypeError
@@ -65,23 +65,24 @@ def keys_of(given: Any) -> npt.NDArray[np.uint64]:
 
 
 def expect_unmasked(name: str, data: Any) -> None:
-    """A masked array would give what lies beneath."""
+    """Raises ConfigError for a masked array: the values under its mask would be taken for valid ones."""
     if np.ma.is_masked(data):
         raise _refuse(name, "some values are masked", "filled(0) puts a number in their places")
 
 
 def plain_numbers(array: Array) -> Array:
-    """Objects that are numbers as NumPy's own, and as float32 the small types of ml_dtypes (bfloat16 ...), of which it
-    knows only how to make others."""
+    """The array with a dtype of NumPy's own: Python's numbers as integers or floats, and as float32 the small types of
+    ml_dtypes (bfloat16 ...), which NumPy can do nothing with but convert them."""
     if array.dtype == object and all(isinstance(value, Real) for value in array.flat):
         numbers = np.array(array.ravel().tolist()).reshape(array.shape)
-        return array.astype(np.float64) if numbers.dtype == object else numbers  # fractions, or beyond 64 bits
+        return array.astype(np.float64) if numbers.dtype == object else numbers  # such as Fraction, or integers beyond 64 bits
     small = array.dtype.kind == "V" and array.dtype.names is None and np.can_cast(array.dtype, np.float32)
     return array.astype(np.float32) if small else array
 
 
 def _numbers(name: str, data: Any, dtype: Any) -> Array:
-    """Texts, dates and None are no numbers, although NumPy would make some of them."""
+    """The data as an array of `dtype`. Raises ConfigError for numbers too large for it, and for texts, dates and None,
+    of which NumPy would make numbers in some cases."""
     expect_unmasked(name, data)
     try:
         array = plain_numbers(np.asarray(data))
@@ -109,16 +110,16 @@ def _is_scipy(data: Any) -> bool:
 
 
 def is_csr(data: Any) -> bool:
-    """Three arrays; three numbers are classes."""
+    """Whether `data` is (values, indices, indptr), and not a tuple of three classes."""
     return isinstance(data, tuple) and len(data) == 3 and not all(map(np.isscalar, data))
 
 
 def _dense(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array, int]:
-    """All values in a row, and the number of samples."""
+    """All values, [samples * dim], and the number of samples."""
     if _is_scipy(data):
         data = data.toarray()
     values = _numbers(name, data, dtype)
-    if values.ndim == 1 and (stream.dim == 1 or not values.size):  # [] is no sample
+    if values.ndim == 1 and (stream.dim == 1 or not values.size):  # an empty list has no samples
         values = values.reshape(-1, stream.dim)
     elif values.ndim == 1:
         values = values[None, :]  # one sample
@@ -139,7 +140,7 @@ def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array
         values, indices, indptr = map(np.asarray, data)
     else:
         expect_unmasked(name, data)
-        none = isinstance(data, (list, tuple)) and not data  # NumPy takes it for floats
+        none = isinstance(data, (list, tuple)) and not data  # NumPy would make it an array of floats
         indices = np.atleast_1d(np.zeros(0, np.int32) if none else plain_numbers(np.asarray(data)))
         if indices.ndim != 1 or indices.dtype.kind not in "iu":
             raise _refuse(name, "expected scipy.sparse, (values, indices, indptr), or whole numbers: a class for each sample")
@@ -163,7 +164,7 @@ def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array
 
 
 def _joined(name: str, stream: StreamSpec, parts: Sequence[Any], dtype: str) -> Column:
-    """A list with the data of each sequence."""
+    """The column of a list with the data of each sequence."""
     columns = [column(name, stream, part, dtype) for part in parts]
     if not columns:
         empty = np.zeros(0, dtype=dtype)
@@ -183,7 +184,7 @@ def _joined(name: str, stream: StreamSpec, parts: Sequence[Any], dtype: str) -> 
 
 
 def column(name: str, stream: StreamSpec, data: Any, dtype: str, lengths: Optional[Array] = None) -> Column:
-    """One array for one sequence, or for as many as `lengths` says."""
+    """The column of one array, which holds one sequence, or those of which `lengths` has the samples."""
     if stream.storage == "dense":
         values, samples = _dense(name, stream, data, dtype)
         indices = indptr = None
@@ -199,7 +200,7 @@ def column(name: str, stream: StreamSpec, data: Any, dtype: str, lengths: Option
 
 
 def column_of(stream: _core.StreamData, declared: StreamSpec, dtype: str) -> Optional[Column]:
-    """A stream of a minibatch; None if it is declared otherwise than it is."""
+    """The column of a minibatch's stream; None if its storage or dim are not as declared."""
     if (stream.storage, stream.dim) != (declared.storage, declared.dim):
         return None
     values, lengths = _numbers(stream.name, stream.values.reshape(-1), dtype), np.diff(stream.offsets).astype(np.uint32)
@@ -216,9 +217,10 @@ def columns(
     told: str = "data",
     exact: bool = True,
 ) -> list[Column]:
-    """The streams of some sequences: of one if there are no `lengths` and no lists. `told`: where the data come from.
+    """The columns of some sequences, of which `lengths` has the samples; of one sequence without `lengths`.
 
-    Not `exact`: of a list `lengths` says no more than how many sequences there are.
+    `told`: what errors call the data. `exact`: False if lists of sequences need only be as long as `lengths`, and their
+    sequences may have other numbers of samples. Raises ConfigError.
     """
     if not isinstance(data, Mapping):
         raise wrong(told, data, "a mapping {name of the stream: data}")
@@ -250,7 +252,8 @@ LISTS = "a list holds the data of each sequence, an array the samples of all"
 
 
 def _expect_lengths(streams: Mapping[str, StreamSpec], columns: Sequence[Column], lengths: Array, told: str) -> None:
-    """As they were announced: of the stream that minibatches are counted in, or else of the longest of a sequence."""
+    """Raises ConfigError unless sequences have the samples that `lengths` announces: in the stream with
+    defines_mb_size, or without one in the longest stream of each sequence."""
     counts = [c.lengths for c, stream in zip(columns, streams.values()) if stream.defines_mb_size] or [c.lengths for c in columns]
     own = np.max(counts, axis=0)
     for i in np.flatnonzero(own != lengths)[:1]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A stream as other libraries want it; they are imported when they are asked for."""
+"""Streams in the forms of other libraries, which are imported only when a form is asked for."""
 from __future__ import annotations
 
 import importlib
@@ -30,7 +30,7 @@ def _need_sparse(stream: _core.StreamData, what: str) -> None:
 
 
 def _small(offsets: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Offsets as narrow as the indices, as the libraries want both alike."""
+    """Offsets as int32 if they fit: libraries want offsets and indices of one type."""
     return offsets.astype(np.int32) if offsets[-1] <= np.iinfo(np.int32).max else offsets
 
 
@@ -74,7 +74,7 @@ def padded(
 
 
 def _room(stream: _core.StreamData, name: str, given: Optional[int], needed: int, most: str) -> int:
-    """The size to fill up to."""
+    """The size to fill up to: `given`, or `needed` without one. Raises ConfigError if `given` is too small."""
     size = needed if given is None else whole(name, given)
     if size < needed:
         raise usage("python.option", f"{name} is {size}, and stream {stream.name!r} has {most.format(needed)}", stream=stream.name)
@@ -90,14 +90,14 @@ def _rectangle(stream: _core.StreamData, sequences: Optional[int], steps: Option
 
 
 def _mask(stream: _core.StreamData, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    """Where samples are in such a rectangle."""
+    """[sequence, step]: True where there is a sample."""
     mask = np.zeros(shape, dtype=np.bool_)
     mask[: stream.num_sequences] = np.arange(shape[1]) < np.diff(stream.offsets)[:, None]
     return mask
 
 
 def _places(stream: _core.StreamData) -> npt.NDArray[np.int32]:
-    """Where the 1 stands in each sample of a dense stream."""
+    """The index of the 1 in each sample of a dense one-hot stream. Raises TypeError for other samples."""
     what = f"stream {stream.name!r} is dense, classes() needs a 1 among zeros in each sample"
     if stream.dim == 1:  # a number, which may well be the class itself
         raise TypeError(f"{what}, and dim is 1: .numpy()[:, 0].astype('int64') makes classes of the values")
@@ -138,7 +138,7 @@ def torch_tensor(stream: _core.StreamData, form: str) -> Any:
 
 
 def _sparse_tensor(torch: Any, stream: _core.StreamData, form: str) -> Any:
-    rises = stream.rises()  # which PyTorch counts on: what it computes would be wrong
+    rises = stream.rises()  # PyTorch relies on it, and would compute wrong results
     size = (stream.num_samples, stream.dim)
     offsets = torch.from_numpy(_small(stream.indptr))
     indices = torch.from_numpy(stream.indices)
@@ -153,11 +153,11 @@ def _sparse_tensor(torch: Any, stream: _core.StreamData, form: str) -> Any:
     if form == "coo":
         return coo
     csr = coo.to_sparse_csr()
-    offsets, indices = (part.to(offsets.dtype) for part in (csr.crow_indices(), csr.col_indices()))  # as of rows that are in order
+    offsets, indices = (part.to(offsets.dtype) for part in (csr.crow_indices(), csr.col_indices()))  # the same types as for indices that rise
     return torch.sparse_csr_tensor(offsets, indices, csr.values(), size, check_invariants=False)
 
 
-MOST = (1 << 31) - 1  # of an index, which is an int32
+MOST = (1 << 31) - 1  # the largest index, as indices are int32
 SIZES = {"packed": ("samples", "entries"), "padded": ("sequences", "steps"), "classes": ("samples", "sequences", "steps")}
 
 
@@ -181,7 +181,7 @@ def jax_array(stream: _core.StreamData, form: str, sizes: Mapping[str, int] = {}
     stream.expect_inside()
     entries = _room(stream, "entries", sizes.get("entries"), stream.indices.size, "{} entries")
     indptr = stream.indptr.astype(np.int32)
-    # As JAX itself fills up: an index beyond all columns, behind the last row.
+    # Filled up as JAX does: with entries behind the last row, whose index is beyond all columns.
     parts = (_filled(stream.values, entries, 0), _filled(stream.indices, entries, min(stream.dim, MOST)), _filled(indptr, samples + 1, indptr[-1]))
     return library("jax.experimental.sparse", "jax()").BCSR(tuple(map(jax_numpy.asarray, parts)), shape=(samples, stream.dim))
 

@@ -11,7 +11,7 @@ from types import MemberDescriptorType
 from typing import Any, Callable, Optional, Union
 
 
-_WRITTEN_OUT = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}  # of what stands for bytes that are no UTF-8
+_WRITTEN_OUT = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}  # surrogates that stand for bytes which are no UTF-8
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Fault:
     """One finding: which rule was broken, where, and what to do about it.
 
     Lines and columns count from 1, columns in bytes; `byte` is the offset from the
-    start of the file. What is not known is None.
+    start of the file. Fields that are not known are None.
     """
 
     kind: str  # "format", "config", "io", "limit", "stale", "state", "usage", "internal"
-    id: str  # stable name of the rule, as listed in docs/reference/errors.md; "python." are the package's own
+    id: str  # stable name of the rule, as listed in docs/reference/errors.md; those with "python." are the package's own
     what: str
     text: str  # all of it in one line: FILE:LINE:COLUMN: WHAT; hint: HINT
     path: Optional[str] = None
@@ -96,7 +96,7 @@ class InternalError(Error, RuntimeError):
 
 
 for _one in (Error, FormatError, LimitError, ConfigError, StateError, FileError, MissingFileError, InternalError):
-    _one.__module__ = "batchfeed"  # the name by which a traceback tells it is the one to catch it by
+    _one.__module__ = "batchfeed"  # so that a traceback shows the name by which to catch it
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -118,7 +118,7 @@ _TEXT = re.compile(
 
 
 def _printed(kind: type[Error], text: str) -> Fault:
-    """A fault as far as it can be read from an exception that was printed, which is all that PyTorch sends from a worker process."""
+    """The fault of an exception, as far as its printed text tells: PyTorch sends no more from a worker process."""
     last = text.rstrip().rpartition("\n")[2].partition(f"{kind.__name__}: ")
     found = _TEXT.match(last[2] or last[0])
     name = next((name for name, one in _CLASSES.items() if one is (FileError if issubclass(kind, FileError) else kind)), "internal")
@@ -138,13 +138,13 @@ def exception(fault: Fault) -> Error:
 
 
 def refused(verb: str, path: str, error: OSError) -> Error:
-    """What the system did not do for Python's own functions, as the library says it."""
+    """The FileError for an OSError of Python's own functions, in the words of the library."""
     number = errno.ENOENT if isinstance(error, FileNotFoundError) else error.errno  # pyarrow leaves it out
     what = f"cannot {verb}: {error.strerror or (os.strerror(number) if number else error)}"
     return exception(Fault("io", f"io.{verb}", what, f"{path}: {what}", path, errno=number))
 
 
-# What the library's hints name otherwise than Python does; the others are arguments and functions of the same name.
+# Names in the library's hints that are other ones in Python; the rest are arguments and functions of the same name.
 _OTHERS: dict[str, Callable[[str], str]] = {
     "force": lambda _: "force=True",
     "path_map": lambda rule: f"path_map={{{rule.partition('=')[0]!r}: {rule.partition('=')[2]!r}}}",
@@ -152,7 +152,7 @@ _OTHERS: dict[str, Callable[[str], str]] = {
     "reader_section()": lambda _: "bf.info(path).reader_section",
     "roots": lambda _: "limits={'roots': [...]}",
 }
-# Keys of a configuration, as keywords of a reader or a source.
+# Keys of a configuration, and the keywords of a reader or a source that stand for them.
 _KEYS: dict[str, Callable[[str], str]] = {
     "chunkSizeInBytes": lambda _: "chunk_bytes=",
     "contextWindow": lambda value: f"context=({', '.join(value.split(':'))})" if value else "context=",
@@ -176,10 +176,10 @@ _KEYS: dict[str, Callable[[str], str]] = {
 
 
 def argument(name: str, value: str) -> str:
-    """An option or a tool of the library, as who writes Python gives it."""
+    """An option or a tool that a hint of the library names, as it is written in Python."""
     if name in _OTHERS:
         return _OTHERS[name](value)
-    if name in _KEYS:  # whoever reads a configuration has to look there
+    if name in _KEYS:  # the key itself, too, for users of a configuration
         return f"{_KEYS[name](value)} (in a configuration {name}{' = ' if value else ''}{value})"
     if name.endswith("()"):
         return f"bf.{name}"
@@ -187,9 +187,10 @@ def argument(name: str, value: str) -> str:
 
 
 def again(raised: BaseException) -> BaseException:
-    """An exception that is kept, to be raised once more.
+    """A copy of an exception that is kept, to be raised instead of it.
 
-    A copy: what is raised refers to the frames that it passes, these to the reader, and that to what it keeps.
+    Raising the kept one would make a cycle: an exception refers to the frames that it passes, these to the reader, and
+    the reader to the exception.
     """
     try:
         if isinstance(raised, StopIteration):  # would end the loop, as if all were read
@@ -202,23 +203,23 @@ def again(raised: BaseException) -> BaseException:
 
 
 def _like(raised: BaseException) -> BaseException:
-    """A copy without another call of its __init__, which need not take `args`, and may make a text of a text."""
+    """A copy made without calling its __init__, which need not take `args`, and may change them again."""
     fresh = type(raised).__new__(type(raised), *raised.args)
     fresh.args = raised.args
     fresh.__dict__.update(raised.__dict__)
     for kind in type(raised).__mro__:
         for name, field in vars(kind).items():
-            if not isinstance(field, MemberDescriptorType):  # errno, filename ... and what __slots__ name
+            if not isinstance(field, MemberDescriptorType):  # such as errno, filename and those of __slots__
                 continue
             with suppress(AttributeError):
                 value = getattr(raised, name)
-                if getattr(fresh, name, fresh) is not value:  # one that is set to None is printed
+                if getattr(fresh, name, fresh) is not value:  # only where needed: even an attribute set to None is printed
                     setattr(fresh, name, value)
     return fresh
 
 
 def usage(id: str, what: str, hint: Optional[str] = None, **place: Any) -> ConfigError:
-    """An error about what the caller asked for."""
+    """The error for something that the caller asked for; `place`: fields of its Fault."""
     path = place.get("path")
     text = f"{path or 'batchfeed'}: {what}" + (f"; hint: {hint}" if hint else "")
     return ConfigError(Fault(kind="usage", id=id, what=what, text=text, hint=hint, **place))

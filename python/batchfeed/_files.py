@@ -18,7 +18,7 @@ from ._convert import library
 from ._errors import Fault, exception, usage
 from ._given import mapping, path, whole, wrong
 
-if TYPE_CHECKING:  # they take long to import, and serve remote files alone
+if TYPE_CHECKING:  # imported for remote files only, as that takes long
     from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
@@ -33,9 +33,9 @@ class Remote:
     """
 
     storage_options: Mapping[str, Any] = field(default_factory=dict)
-    part_bytes: int = 8 << 20  # of one request at most
-    read_ahead: int = 32 << 20  # bytes that are asked for ahead of each place that is read
-    retries: int = 5  # of a request that failed, at growing intervals
+    part_bytes: int = 8 << 20  # bytes of one request, at most
+    read_ahead: int = 32 << 20  # bytes that are requested ahead of each place that is read
+    retries: int = 5  # so many times a request that failed is repeated, at growing intervals
 
     def __post_init__(self) -> None:
         mapping("storage_options", self.storage_options, '{"anon": True}')
@@ -49,11 +49,12 @@ StorageOptions = Union[Mapping[str, Any], Remote, None]
 # folders) in which every file that is opened must lie.
 Limits = Mapping[str, Union[int, Sequence[str]]]
 
-CONNECTIONS = 16  # requests at a time, of a process
-FIRST = 64 << 10  # what a read that nobody announced fetches; twice that if the next goes on behind it
-RUNS = 64  # places of a file that are read at a time
+CONNECTIONS = 16  # requests of a process at a time
+FIRST = 64 << 10  # bytes fetched for a read that was not announced; twice as many if the next one continues it
+RUNS = 64  # runs of a file that are kept, at most
+# Errors that repeating a request does not cure.
 LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotImplementedError, ImportError, TypeError, ValueError)
-# What servers tell about the content, by the names of many of them.
+# What servers tell about a file's content, under the names that various of them use; and about its time.
 VERSIONS = ("ETag", "etag", "md5Hash", "Content-MD5", "Digest", "crc32c", "checksum", "generation", "version_id", "VersionId")
 TIMES = ("LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modified", "created")
 
@@ -64,7 +65,7 @@ def need_storage(storage: StorageOptions) -> None:
 
 
 def working_directory() -> str:
-    """What relative paths count from now; "" if it is gone."""
+    """The working directory; "" if it does not exist any more."""
     try:
         return os.getcwd()
     except OSError:
@@ -72,10 +73,10 @@ def working_directory() -> str:
 
 
 def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, folder: str) -> _core.FileSystem:
-    """What opens URLs, if there are any among `names`, or if `storage` says that there will be.
+    """The library's FileSystem. It opens URLs if there are any among `names`, or if `storage` is given.
 
-    Relative paths count from `folder`, wherever the process has gone since, or another one was started; where it is
-    gone, or on another machine, from the working directory.
+    Relative paths count from `folder`, even if the process has changed its working directory, or in another process.
+    Where `folder` does not exist (any more, or on another machine), they count from the working directory.
     """
     need_storage(storage)
     if storage is None and not any(_is_url(os.fsdecode(name)) for name in names if isinstance(name, (str, bytes, os.PathLike))):
@@ -91,7 +92,7 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
 
 
 def _is_url(name: str) -> bool:
-    """Also of a name that is refused later on."""
+    """Whether a name is a URL; also for a name that is refused later."""
     return _core.is_url(name.encode(errors="replace").decode())
 
 
@@ -108,19 +109,19 @@ def names_in(what: Any) -> list[Any]:
 
 
 def _status(error: BaseException) -> Optional[int]:
-    """What a web server has answered."""
+    """The HTTP status that a web server has answered; None if the error has none."""
     status = getattr(error, "status", None)
     return status if isinstance(status, int) else None
 
 
 def _timed_out(error: BaseException) -> bool:
-    """Before Python 3.11 asyncio has an error of its own, which nobody raises who has not imported it."""
+    """Whether it is a timeout. Before Python 3.11 asyncio has an error of its own, which only occurs if it is imported."""
     asyncio = sys.modules.get("asyncio")
     return isinstance(error, TimeoutError) or (asyncio is not None and isinstance(error, asyncio.TimeoutError))
 
 
 def _reason(error: Exception) -> Exception:
-    """What happened: fsspec tells whatever goes wrong with a web server as a missing file."""
+    """The real error: fsspec reports any failure of a web server as a missing file."""
     cause = error.__cause__
     if not isinstance(error, FileNotFoundError) or not isinstance(cause, Exception) or isinstance(cause, FileNotFoundError):
         return error
@@ -145,7 +146,7 @@ def _hint(error: BaseException) -> Optional[str]:
 
 
 def fault(path: str, action: str, error: BaseException) -> Exception:
-    """A failure as batchfeed tells it."""
+    """The FileError for a failure of fsspec or a server, with `error` as its cause."""
     said = str(error).strip() or type(error).__name__
     if _status(error) is not None:
         said = f"the server answers {_status(error)} {getattr(error, 'message', '')}".rstrip()
@@ -161,7 +162,7 @@ def fault(path: str, action: str, error: BaseException) -> Exception:
 
 
 def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
-    """What `work` returns, after as many tries as are worth it."""
+    """What `work` returns, repeated after errors that may pass. Raises FileError for others, or after the last retry."""
     for attempt in range(remote.retries + 1):
         try:
             return work()
@@ -231,20 +232,20 @@ class _Files:
 
 
 class RemoteFile:
-    """One open file. Several threads may read it.
+    """An open file behind a URL, which several threads may read.
 
-    Each of them reads runs of bytes front to back: announced by will_read(), or found out. Ahead of each place
-    some parts are being fetched; what was read is let go.
+    It is read in runs of bytes, front to back: announced by will_read(), or guessed from the reads before. Some parts
+    ahead of each run's place are being fetched; parts that were read are dropped.
     """
 
     def __init__(self, fs: Any, path: str, url: str, remote: Remote) -> None:
         self._fs, self._path, self._url, self._remote = fs, path, url, remote
         self._lock = threading.Lock()  # of the runs
-        self._runs: deque[_Run] = deque()  # lately used ones last
+        self._runs: deque[_Run] = deque()  # least recently used first
         self._checking = threading.Lock()
-        self._fetched = False  # since the file was last looked at
+        self._fetched = False  # whether bytes came since unchanged() last asked the server
         self._changed = False
-        # Others have one connection, and say nothing of threads.
+        # File systems that are not asynchronous may have one connection only, and do not promise to be thread-safe.
         self._alone: Optional[threading.Lock] = None if getattr(fs, "async_impl", False) else threading.Lock()
         info = self._info()
         if info.get("type") == "directory":
@@ -268,7 +269,7 @@ class RemoteFile:
         with self._lock:
             run = self._run(offset, end)
             parts = run.parts_of(offset, end, self._remote, self._ask)
-            if end == run.end and run.end - run.begin > FIRST:  # read to its end: let go
+            if end == run.end and run.end - run.begin > FIRST:  # it is read to its end
                 self._runs.remove(run)
             self._fetched = True
         try:
@@ -276,7 +277,7 @@ class RemoteFile:
                 data = future.result()
                 first, last = max(offset, begin), min(end, begin + len(data))
                 out[first - offset : last - offset] = memoryview(data)[first - begin : last - begin]
-        except BaseException:  # whoever reads there next asks the server again
+        except BaseException:  # the next read there must ask the server again
             with self._lock:
                 if run in self._runs:
                     self._runs.remove(run)
@@ -305,7 +306,7 @@ class RemoteFile:
                 return run
         size = FIRST
         for run in self._runs:
-            if run.end == begin and not run.announced:  # goes on behind what was fetched
+            if run.end == begin and not run.announced:  # this read continues that run
                 size = min(2 * (run.end - run.begin), self._remote.part_bytes)
                 self._runs.remove(run)
                 break
@@ -336,12 +337,12 @@ class RemoteFile:
 
 
 class _Run:
-    """Bytes [begin, end) of a file that somebody reads front to back."""
+    """Bytes [begin, end) of a file that are read front to back, and fetched in parts."""
 
     def __init__(self, begin: int, end: int, announced: bool = True) -> None:
         self.begin, self.end, self.announced = begin, end, announced
-        self._asked = begin  # all before it is being fetched, or was
-        self._parts: deque[tuple[int, int, Future[bytes]]] = deque()  # those that were not passed yet
+        self._asked = begin  # all bytes before it were requested
+        self._parts: deque[tuple[int, int, Future[bytes]]] = deque()  # (begin, end, bytes) of those not read past yet
 
     def covers(self, begin: int, end: int) -> bool:
         first = self._parts[0][0] if self._parts else self._asked
@@ -357,7 +358,7 @@ class _Run:
     def parts_of(
         self, begin: int, end: int, remote: Remote, fetch: Callable[[int, int], Future[bytes]]
     ) -> list[tuple[int, Future[bytes]]]:
-        """Those that hold [begin, end)."""
+        """(begin, bytes) of the parts that hold [begin, end)."""
         while self._parts and self._parts[0][1] <= begin:
             self._parts.popleft()
         if not self._parts:
@@ -367,7 +368,7 @@ class _Run:
 
 
 def _version(info: Mapping[str, Any]) -> str:
-    """Something that differs where the bytes do; times where nothing better is told."""
+    """A text that changes with the file's bytes: what the server tells about its content, or else its times."""
     for names in (VERSIONS, TIMES):
         told = [f"{name}={info[name]}" for name in names if info.get(name) is not None]
         if told:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a caller gave, as the library takes it; or an error that says what it was, and what is expected."""
+"""Converts what a caller gave into what the library takes, or raises an error with what was given and expected."""
 from __future__ import annotations
 
 import math
@@ -24,14 +24,14 @@ ANY_WHOLE = "a whole number( that is not negative|, at least [0-9]+)"
 
 
 def shown(value: Any) -> str:
-    """As a caller wrote it, but for what is long or has several lines."""
+    """A value for messages: its repr() on one line, shortened if it is long."""
     text = repr(value)
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= 200 else f"{text[:100]} ... {text[-20:]} ({type(value).__name__})"
 
 
 def bounded(value: Any, expected: str) -> str:
-    """What is expected, with the bound that whole numbers are above which are refused for that alone."""
+    """`expected`, with the bound 2**32 or 2**64 if the value's whole numbers are refused only because they are above it."""
     given = value if isinstance(value, (list, tuple)) else [value]
     numbers = [index(n) for n in given if isinstance(n, Integral)]
     if not numbers or len(numbers) < len(given) or min(numbers) < 0:
@@ -47,7 +47,7 @@ def wrong(name: str, value: Any, expected: str, hint: Optional[str] = None) -> C
 
 @contextmanager
 def expecting(name: str, value: Any, expected: str) -> Iterator[None]:
-    """A value that cannot be taken is told in these words."""
+    """Raises wrong() of these arguments in place of a TypeError, ValueError, OverflowError or AttributeError inside."""
     try:
         yield
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
@@ -57,7 +57,7 @@ def expecting(name: str, value: Any, expected: str) -> Iterator[None]:
 
 
 def whole(name: str, value: Any, least: int = 0) -> int:
-    """NumPy's too, but neither 2.0 nor True."""
+    """A whole number from `least` to below 2**64, NumPy's too, but neither 2.0 nor True. Raises ConfigError."""
     expected = WHOLE if least == 0 else f"a whole number, at least {least}"
     with expecting(name, value, expected):
         if isinstance(value, bool):
@@ -71,14 +71,15 @@ def whole(name: str, value: Any, least: int = 0) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """NumPy's too, but not what merely counts as true, such as "no"."""
+    """True or False, NumPy's too, but nothing that merely counts as true, such as "no". Raises ConfigError."""
     if not isinstance(value, (bool, np.bool_)):
         raise wrong(name, value, "True or False")
     return bool(value)
 
 
 def text(name: str, value: str, what: str = "a text") -> str:
-    """One that the library can take: lone surrogates are no characters, but where os.fsdecode() puts them for bytes."""
+    """A text that the library can take. Raises ConfigError for lone surrogates, except those by which os.fsdecode()
+    represents bytes."""
     with expecting(name, value, f"{what} that UTF-8 can hold"):
         value.encode("utf-8", "surrogateescape")
     return value
@@ -105,7 +106,7 @@ def weight(name: str, value: Any) -> float:
 
 
 def path(name: str, value: Any) -> str:
-    """As text. The system would take what stands before a NUL for all of it, and write or read another file."""
+    """A path as text. Raises ConfigError for one with a NUL: the system would end it there, and use another file."""
     try:
         out = os.fsdecode(value)
     except TypeError:
@@ -126,7 +127,7 @@ def paths(value: Any, name: str = "files") -> list[str]:
 
 
 def texts(name: str, value: Any) -> list[str]:
-    """A text alone is a list of one."""
+    """A list of texts; a single text is a list of one. Raises ConfigError."""
     many = [value] if isinstance(value, str) else value
     with expecting(name, value, "a text or a list of texts"):
         many = list(many)
@@ -142,7 +143,7 @@ def mapping(name: str, value: Any, like: str) -> dict[Any, Any]:
 
 
 def pairs(name: str, value: Any, like: str) -> list[tuple[str, str]]:
-    """Of a mapping of texts to texts; None: none."""
+    """The items of a mapping of texts to texts; of None, none. Raises ConfigError."""
     given = mapping(name, {} if value is None else value, like)
     if not all(isinstance(one, str) for pair in given.items() for one in pair):
         raise wrong(name, value, f"a mapping of texts such as {like}")
@@ -155,7 +156,7 @@ def function(name: str, value: Any, expected: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """NumPy's True and False, as comparisons give them, are Python's."""
+    """The value, but Python's True and False for NumPy's, which comparisons give."""
     return bool(value) if isinstance(value, np.bool_) else value
 
 
@@ -165,7 +166,7 @@ def counts(value: Any, now: Any) -> bool:
 
 
 def like(now: Any) -> str:
-    """What is expected in place of a value that an option has."""
+    """What an option expects, in words, judged by its value `now`."""
     if isinstance(now, bool):
         return "True or False"
     if isinstance(now, int):

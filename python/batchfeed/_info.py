@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A corpus at a glance."""
+"""Summaries of corpora."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ class StreamDescription:
     max: Optional[float] = None
     integral: Optional[bool] = None
     one_hot: Optional[bool] = None
-    odd: Optional[int] = None  # samples that cannot be read as such
+    odd: Optional[int] = None  # samples that a reader of this stream takes for damaged
 
 
 @dataclass(frozen=True, repr=False)
 class Info:
-    """A corpus at a glance: a table where it is shown."""
+    """A summary of a corpus, which is printed as a table."""
 
     streams: list[StreamDescription]
     sequences: int
@@ -37,8 +37,9 @@ class Info:
     chunks: int
     bytes: int
     lengths: dict[str, float]  # of the sequences: min, max, mean, p50, p90, p99
-    steps: list[tuple[int, int]] = field(default_factory=list)  # (up to so many samples, sequences)
-    reader_section: Optional[str] = None  # to paste; of an inferred corpus
+    # (samples, sequences that have at most so many, and more than the step before)
+    steps: list[tuple[int, int]] = field(default_factory=list)
+    reader_section: Optional[str] = None  # of an inferred corpus: to paste into a configuration
 
     def table(self) -> list[tuple[str, ...]]:
         """Rows of text, a head first; columns of which nothing is known are left out."""
@@ -106,7 +107,7 @@ def _section(files: Sequence[str], inferred: _core.Inferred) -> Optional[str]:
 
 
 def glance(about: _core.Description, inferred: Optional[_core.Inferred] = None, files: Sequence[str] = ()) -> Info:
-    """What is there, with what the values of a text told where nobody declared its streams."""
+    """An Info of a description, and of what was inferred from the values of a text corpus without declared streams."""
     seen = {s.spec.name: s for s in inferred.streams} if inferred else {}
     names = ("samples", "values", "min", "max", "integral", "one_hot", "odd")
     streams = [

@@ -29,7 +29,7 @@ SEQUENCES = f"{NUMBERS}: sequences are put one after the other, and lengths=[...
 
 
 def _stream(name: str, data: Any) -> StreamSpec:
-    """How data in memory are declared, if the user does not say."""
+    """The declaration of data in memory for which the user gives none."""
     if hasattr(data, "tocsr"):
         return sparse(int(data.shape[1]))
     array = np.asarray(data)
@@ -62,9 +62,10 @@ def _array(name: str, data: Any) -> Any:
 
 @contextlib.contextmanager
 def appearing(target: str, force: bool) -> Iterator[str]:
-    """The name of a file that becomes `target` once it is whole, and is gone if it never is. `force`: in place of one that is there."""
+    """Gives the name of a temporary file, which becomes `target` when the block ends well, and else is removed. `force`:
+    a target that exists is replaced; without it, ConfigError."""
     force = flag("force", force)
-    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe stays what it is
+    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is written to directly
         yield target
         return
     if not force and os.path.lexists(target):
@@ -76,7 +77,7 @@ def appearing(target: str, force: bool) -> Iterator[str]:
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(part)
-        if isinstance(error, OSError) and part in str(error):  # and not what was to be written
+        if isinstance(error, OSError) and part in str(error):  # the error is of the temporary file, not of the data
             raise refused("create", target, error) from error
         raise
 
@@ -86,7 +87,9 @@ class Arrays(Source):
 
     An array [samples, dim] is a dense stream, a scipy.sparse matrix a sparse one, and so are whole numbers
     [samples]: the class of each sample. `streams` says otherwise. `lengths`: samples of each sequence, one if
-    not given; {name: lengths} where the streams differ. `keys`: whole numbers by which sources are joined.
+    not given; {name: lengths} where the streams differ. `keys`: whole numbers by which sources are joined. `dtype`: of
+    the values, float32 or float64. `chunk_samples`: samples of a chunk, which is shuffled as one. Raises ConfigError
+    for data that do not fit each other. The data are not copied where NumPy can avoid it.
     """
 
     def __init__(
@@ -154,19 +157,19 @@ class Arrays(Source):
         return f"<Arrays: {counted(len(self._lengths), 'sequence')}, {counted(self._lengths.sum(), 'sample')}; {streams}>"
 
     def streams(self) -> Mapping[str, StreamSpec]:
-        """As declared, or as the data suggest."""
+        """{name: StreamSpec}, as declared, or as the data suggest."""
         return self._streams
 
     def chunks(self) -> list[Any]:
-        """chunk_samples of them each, or a little more."""
+        """For each chunk, the samples of each of its sequences: `chunk_samples` in all, or a little more."""
         return [self._lengths[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
 
     def keys(self) -> Optional[list[Any]]:
-        """As given."""
+        """For each chunk, the keys of its sequences; None if none were given."""
         return None if self._keys is None else [self._keys[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
 
     def read(self, chunk: int) -> dict[str, Any]:
-        """Views of the data."""
+        """{name: data} of a chunk: views of the data where the lengths of streams do not differ."""
         first, last = int(self._cuts[chunk]), int(self._cuts[chunk + 1])
         return {name: self._part(name, first, last) for name in self._data}
 
@@ -181,7 +184,7 @@ class Arrays(Source):
 
 
 def batches_of(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
-    """One sweep, in the data's own order unless the options, which are open()'s keywords, say another."""
+    """The minibatches of one sweep, in the order of the data unless `options`, keywords of open(), say otherwise."""
     given = dict(options)
     if "shuffle" not in given:
         given.setdefault("order", "file")
@@ -200,11 +203,11 @@ def _short(target: float) -> str:
     return str(int(target)) if float(target).is_integer() and abs(target) < 1 << 53 else repr(target)
 
 
-SPARSE = (".data", ".indices", ".indptr", ".shape")  # of the members of a sparse stream
+SPARSE = (".data", ".indices", ".indptr", ".shape")  # ends of the names of a sparse stream's members
 
 
 def from_npz(path: Path) -> Arrays:
-    """A corpus that to_npz() wrote, or arrays that numpy.savez() did; float64 if any of them is."""
+    """A corpus of a .npz file that to_npz() or numpy.savez() wrote; its dtype is float64 if any array has that, else float32."""
     parts: dict[str, Any] = {}
     name_of_file = as_path("path", path)
     try:
@@ -229,15 +232,15 @@ def from_npz(path: Path) -> Arrays:
 
 
 def to_npz(what: What, path: Path, *, force: bool = False, **options: Any) -> None:
-    """All of a corpus but its keys in one .npz file; it is held in memory.
+    """Writes a corpus, without its keys, to a .npz file; all of it is held in memory. `options`: keywords of open().
 
-    The file is there once it is whole; ConfigError where there is one already (unless `force`).
+    The file appears when it is complete. Raises ConfigError if there is one already (unless `force`).
     """
     target, stack = as_path("path", path), library("scipy.sparse", "to_npz()").vstack
     target = target if target.endswith(".npz") else target + ".npz"
     with appearing(target, force) as part:
         content = _npz_of(list(batches_of(what, options)), stack, target)
-        # As numpy.savez() does, to which a stream could not be given that has the name of one of its parameters.
+        # As numpy.savez() does it, which cannot take a stream that has the name of one of its parameters.
         with zipfile.ZipFile(part, "w", allowZip64=True) as file:
             for name, array in content.items():
                 with file.open(name + ".npy", "w", force_zip64=True) as member:
@@ -265,7 +268,11 @@ def _npz_of(batches: list[Batch], stack: Any, target: str) -> dict[str, Any]:
 
 
 def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = False, **options: Any) -> Arrays:
-    """Labels and index:value pairs, a sample a line: streams "features" and "label"."""
+    """A corpus of an svmlight file, a sample a line: streams "label" (dense, dim 1) and "features" (sparse).
+
+    `dim`: of the features; if not given, one more than the largest index. `zero_based`: whether indices count from 0
+    in the file, instead of 1. `options` are those of Arrays.
+    """
     labels, indices, values, indptr = [], [], [], [0]
     source, dims = as_path("path", path), None if dim is None else whole("dim", dim, 1)
     try:
@@ -301,10 +308,11 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
 def to_svmlight(
     what: What, path: Path, *, features: str, label: str, zero_based: bool = False, force: bool = False, **options: Any
 ) -> None:
-    """A sample a line: the value (or the class) of the stream `label`, and the entries of `features`.
+    """Writes an svmlight file, a sample a line: the value (or the class) of the stream `label`, and the entries of
+    the stream `features`, added up where an index occurs more than once.
 
-    Entries of one index are added up. The file is there once it is whole; ConfigError where there is one already
-    (unless `force`).
+    `zero_based`: whether indices count from 0 in the file, instead of 1. `options`: keywords of open(). The file
+    appears when it is complete. Raises ConfigError if there is one already (unless `force`).
     """
     with appearing(as_path("path", path), force) as part, open(part, "w") as file:
         for batch in batches_of(what, options):

@@ -47,6 +47,6 @@ ABOUT = {
 
 
 def help_text(but: Sequence[str] = ()) -> str:
-    """To follow a docstring."""
+    """What each keyword does, to append to a docstring. `but`: keywords to leave out."""
     told = (f"{name}\n    {about}\n" for name, about in ABOUT.items() if name not in but)
     return "\n\nKeywords, all of them optional:\n\n" + "".join(told)

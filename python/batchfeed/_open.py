@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a reader was asked for: kept, so that it can be opened again elsewhere."""
+"""What a reader was opened with: kept, so that it can be opened again in another process."""
 from __future__ import annotations
 
 import os
@@ -23,10 +23,10 @@ Joined = Union[AnySource, Sequence[AnySource]]  # one source, or several joined 
 
 
 class Mix:
-    """Several corpora with the same streams as one endless line: bf.Mix((corpus, weight), ...).
+    """Several corpora with the same streams, mixed without end: bf.Mix((corpus, weight), ...).
 
-    Each gives its share of the samples and runs through sweeps of its own. A corpus is a source, or a list
-    of sources that are joined.
+    Each corpus gives a share of the samples in proportion to its weight, a number above 0, and goes through sweeps
+    of its own. A corpus is a source, or a list of sources that are joined. Raises ConfigError for anything else.
     """
 
     def __init__(self, *parts: tuple[Joined, float]) -> None:
@@ -52,18 +52,18 @@ class PlanItem(NamedTuple):
     """One sequence of a minibatch, or one frame of it."""
 
     chunk: int
-    row: int
+    row: int  # in the chunk
     key: str
     samples: int
-    frame: Optional[int]
-    corpus: int  # of a mixture
+    frame: Optional[int]  # with pack="frames": its number in the sequence, from 0
+    corpus: int  # its number in a mixture, from 0
 
 
 class BatchPlan(NamedTuple):
     """What a minibatch will consist of."""
 
     items: list[PlanItem]
-    position: int
+    position: int  # samples of all workers up to the end of the minibatch
     end_of_epoch: bool
     end_of_sweep: bool
 
@@ -82,7 +82,7 @@ def opening_of(
     state_list: Optional[Path] = None,
     path_map: Optional[Mapping[str, str]] = None,
 ) -> Opening:
-    """Files as open() takes them, or sources as Reader() does."""
+    """Keeps files as open() takes them, or sources as Reader() does. Raises ConfigError for options that are for the other."""
     states = None if state_list is None else as_path("state_list", state_list)
     moved = moved_paths(path_map)
     if isinstance(what, (FromSources, FromFile)):
@@ -110,11 +110,11 @@ def opening_of(
 
 
 def look_at(opening: Opening) -> None:
-    """Says what is wrong with options and with files, as far as that takes no reading of a corpus.
+    """Raises what is wrong with options and files, as far as it can be found without reading a corpus.
 
-    URLs are left to whoever reads them, and so are sources that are programs.
+    Does not look at files behind URLs, nor at sources of the user's own.
     """
-    options = {"rank": 0, **opening.options}  # which this is may not be known yet
+    options = {"rank": 0, **opening.options}  # the rank may not be known yet
     apply(_core.Setup().reader, options)
     if isinstance(opening, FromSetup):
         return
@@ -126,7 +126,7 @@ def look_at(opening: Opening) -> None:
         return
     setup = replace(opening, options=options).setup(None)
     for one in sources:
-        if isinstance(one, CTF):  # with streams that are declared nobody has opened it
+        if isinstance(one, CTF):  # if its streams are declared, setup() has not opened its files
             files = _core.expand_files(paths(one.files), setup.file_system, setup.limits)
             _core.detect_format(files, setup.file_system, setup.limits)
 
@@ -138,7 +138,7 @@ def _need_source(one: Any) -> None:
 
 
 def _as_source(one: Any) -> str:
-    """What makes a source of data in memory."""
+    """A hint what makes a source of such data in memory; "" for other things."""
     if hasattr(one, "load_state_dict"):
         return "give what it was opened with"
     for sign, way in (("with_format", "bf.from_datasets()"), ("column_names", "bf.from_arrow()"), ("columns", "bf.from_pandas()")):
@@ -155,7 +155,7 @@ def given_limits(limits: Optional[Limits]) -> dict[str, Any]:
 def core_limits(limits: Limits) -> _core.Limits:
     out = _core.Limits()
     for name, value in limits.items():
-        if name == "roots":  # of the file system
+        if name == "roots":  # file_system() takes it
             continue
         if not isinstance(name, str) or not hasattr(out, name):
             meant = get_close_matches(str(name), [n for n in dir(out) if not n.startswith("_")], 1)
@@ -183,7 +183,7 @@ def _corpus(path: str, files: _core.FileSystem, limits: _core.Limits) -> Union[C
     )
 
 
-# What reads files of others, by how their names end.
+# Hints what reads the formats of other libraries, by the extension of a file.
 OTHERS = {
     **dict.fromkeys((".parquet", ".pq"), "bf.from_parquet() reads it"),
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), "bf.from_svmlight() reads it"),
@@ -276,7 +276,7 @@ class FromFile:
         return bool(self.section or self.set) or extension in CONFIGS
 
     def _expect_config(self, files: _core.FileSystem, limits: _core.Limits) -> None:
-        """Where it is taken for one although its name does not say so: every line of a corpus would be a fault."""
+        """Raises ConfigError if `section` or `set` make a data file a configuration: every line would be a fault."""
         if not self.is_config() or os.path.splitext(self.files[0])[1] in CONFIGS:
             return
         kind = _core.detect_format(self.files[:1], files, limits)
@@ -288,7 +288,7 @@ class FromFile:
         return file_system(self.storage, [*self.files, self.state_list, *(new for _, new in self.path_map)], self.limits, self.folder)
 
     def each_section(self) -> list[FromFile]:
-        """For each reader section of a configuration, or this alone if it says which, or is none."""
+        """One opening for each reader section of a configuration; only this one if it names a section, or is none."""
         if self.section or not self.is_config():
             return [self]
         remote, limits = self.file_system(), core_limits(self.limits)
@@ -297,11 +297,11 @@ class FromFile:
         return [replace(self, section=one) for one in sections] if len(sections) > 1 else [self]
 
     def _said(self, loaded: _core.LoadedConfig, name: str) -> Any:
-        """A size that a configuration says, None if it says none."""
+        """A size that a configuration gives; None if it gives none, or, with all_faults, a wrong one."""
         try:
             return getattr(loaded, name)
         except ConfigError:
-            if not self.all_faults:  # else it has been told
+            if not self.all_faults:  # else it has been reported
                 raise
             return None
 

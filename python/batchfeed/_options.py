@@ -32,7 +32,7 @@ ENDLESS = (1 << 64) - 1  # epoch_samples of a timeline without end
 
 
 class ReaderKeywords(TypedDict, total=False):
-    """What a reader may be told; help(bf.Reader) says what each does."""
+    """The keywords of a reader; help(bf.Reader) says what each does."""
 
     minibatch_samples: int  # = minibatch_size in samples
     shuffle: bool  # True: order="uniform"; False: order="file"
@@ -75,8 +75,8 @@ class ReaderKeywords(TypedDict, total=False):
     one_sequence: bool
 
 
-SHORT = ("minibatch_samples", "shuffle")  # for others
-# Keywords that the structs within ReaderOptions hold.
+SHORT = ("minibatch_samples", "shuffle")  # each stands for another keyword
+# Keywords for fields of structs within ReaderOptions: (struct, field).
 NESTED = {
     "order": ("order", "kind"),
     "window": ("order", "window"),
@@ -150,7 +150,7 @@ def _shuffled(yes: Any) -> str:
 
 
 def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The two conveniences as what they stand for."""
+    """The keywords, with those of SHORT replaced by the ones they stand for."""
     out = dict(given)
     if "minibatch_samples" in out and out.get("size_unit", "samples") != "samples":
         what = f"minibatch_samples is given, and size_unit is {shown(out['size_unit'])}"
@@ -170,7 +170,7 @@ def _translate(given: Mapping[str, Any]) -> dict[str, Any]:
 OF_A_LOADER = ("num_workers", "persistent_workers", "prefetch_factor", "worker_init_fn", "collate_fn", "multiprocessing_context")
 
 
-# What other libraries call it.
+# Keywords of other libraries, and what does the same here.
 ELSEWHERE = {
     "batch_size": "minibatch_samples=n counts samples, and size_unit='sequences' with minibatch_size=n sequences",
     "drop_last": "last_minibatch='drop' leaves out what fills no minibatch",
@@ -180,12 +180,12 @@ ELSEWHERE = {
 }
 
 
-# Keywords of open(), and of others that take files, which Reader() is not for.
+# Keywords of open() and of other functions that take files, which Reader() does not have.
 OF_FILES = ("section", "set", "state_list")
 
 
 def _elsewhere(name: str) -> str:
-    """Whose keyword it is, if it is not a reader's; empty: nobody's."""
+    """Says whether it is a keyword of a source or of open(); "" if not."""
     kinds = [kind for kind in (CTF, CBF, HTKFeatures, MLF, Kaldi) if name in (f.name for f in fields(kind))]
     if kinds:
         first = kinds[0].__name__
@@ -197,7 +197,7 @@ def _elsewhere(name: str) -> str:
 
 
 def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
-    """`but`: keywords of a reader that cannot be given here."""
+    """The error for a keyword that cannot be given. `but`: keywords of a reader that cannot be given here."""
     if name in but:
         return TypeError(f"{name!r} cannot be given here: it is set for the processes of a DataLoader")
     if name in OF_A_LOADER:
@@ -214,7 +214,7 @@ def unexpected(name: str, *, but: Sequence[str] = ()) -> TypeError:
 def apply(options: Any, given: Mapping[str, Any]) -> None:
     """Sets the fields of a `_core.ReaderOptions`."""
     settings = _translate(given)
-    for name in sorted(settings, key=lambda n: n != "driver"):  # others depend on it
+    for name in sorted(settings, key=lambda n: n != "driver"):  # driver first, as others depend on it
         value = plain(settings[name])
         if name not in ReaderKeywords.__annotations__:
             raise unexpected(name)
@@ -234,7 +234,7 @@ def apply(options: Any, given: Mapping[str, Any]) -> None:
 NAMES = sorted(ReaderKeywords.__annotations__)
 
 
-# Structs of options, for their fields one by one.
+# The fields of each struct of options.
 _FIELDS: dict[type, tuple[str, ...]] = {
     _core.ReaderOptions: tuple(name for name in ReaderKeywords.__annotations__ if name not in SHORT),
     **{
@@ -251,9 +251,9 @@ def _values(options: Any) -> dict[str, Any]:
 
 
 def show(options: Any) -> str:
-    """By the fields that are not as they are without being given."""
+    """The repr of options: their fields that are not the defaults."""
     given, defaults = _values(options), _values(type(options)())
-    for name in {"window", "epoch_samples"} & given.keys():  # as they are given
+    for name in {"window", "epoch_samples"} & given.keys():  # shown as users give them
         given[name] = math.inf if given[name] >= WHOLE_SET else given[name]
     told = [f"{name}={value!r}" for name, value in given.items() if value != defaults[name]]
     return f"<{type(options).__name__}: {', '.join(told) or 'the defaults'}>"
@@ -264,7 +264,7 @@ def alike(options: Any, other: Any) -> bool:
 
 
 def parts(options: Any) -> tuple[Any, ...]:
-    """For pickle and copy."""
+    """What __reduce__() returns, for pickle and copy."""
     return _made, (type(options), _values(options))
 
 

@@ -38,17 +38,18 @@ class Reader:
                 batch["features"].numpy()
 
     Iterating gives one epoch (one sweep, unless epoch_samples or epoch_sweeps say otherwise); iterating
-    again gives the next. A loop that was left early is begun anew by the next one; after
+    again gives the next. After a loop that was left early, the next loop begins the same epoch again; after
     load_state_dict(), begin_epoch() or next() a loop goes on from that place.
 
     `report` is called with each notice (default: the logger "batchfeed"), `progress` with bytes done and
     in all while the sources are indexed (True: a tqdm bar). `limits` changes bounds on what files may ask for
     (docs/reference/limits.md). Paths may be URLs; `storage_options` are fsspec's for them, or a bf.Remote.
 
-    Several threads may share it, or one iterator of it: each minibatch goes to one of them. What it calls itself (`report`, `progress`, the
-    read() of a source) cannot ask it meanwhile (ConfigError reader.busy). A forked or unpickled reader opens its files again
-    and goes on. Raises ConfigError for options that cannot be used, FileError where a file cannot be read, and FormatError
-    for its content; what is found on the way is raised in the loop, with the first minibatch that needs its chunk, and again each time after.
+    Several threads may share a reader, or one iterator of it: each minibatch goes to one of them. Functions that it
+    calls (`report`, `progress`, the read() of a source) must not use it meanwhile (ConfigError reader.busy). A forked
+    or unpickled reader opens its files again and goes on from the same place. Raises ConfigError for options that
+    cannot be used, FileError if a file cannot be read, and FormatError for its content. What is found while reading
+    is raised by the loop, at the first minibatch that needs the chunk, and again by every later call.
     """
 
     def __init__(
@@ -79,7 +80,8 @@ class Reader:
         setup.set_report(report)
         setup.set_progress(told(progress))
         self._core = _core.ReaderCore(setup, Batch, Stream)
-        self._length: Optional[tuple[int, bool, int]] = None  # of this epoch; of the next if this one is over
+        # (epoch, whether it is over, minibatches of it or, if it is over, of the next)
+        self._length: Optional[tuple[int, bool, int]] = None
         _alive.add(self)
 
     # What there is.
@@ -106,36 +108,39 @@ class Reader:
 
     @property
     def memory_needed(self) -> int:
-        """Bytes of chunks that the window needs at most, as the files have them."""
+        """The most bytes of chunks that the window needs, counted as they are in the files."""
         return self._here().memory_needed
 
     @property
     def memory_held(self) -> int:
-        """Bytes of chunks that are held now."""
+        """Bytes of the chunks that are in memory now."""
         return self._here().memory_held
 
     @property
     def skipped(self) -> int:
-        """Sequences left out up to here because long_sequence or last_minibatch ask for it."""
+        """Sequences left out so far because long_sequence or last_minibatch ask for it."""
         return self._here().skipped
 
     @property
     def invalid(self) -> int:
-        """Sequences left out up to here because they are damaged: this worker's, or in rows shared evenly those of all."""
+        """Sequences left out so far because they are damaged: this worker's; with pack='truncated' and shard='even',
+        those of all workers."""
         return self._here().invalid
 
     @property
     def padding(self) -> _core.Padding:
-        """What bucketing (bucket_minibatches) has saved up to here: cells in use, as they come, and without it."""
+        """What bucketing (bucket_minibatches) has saved so far, in cells of padded rectangles, over all workers: those in
+        use, those of the minibatches as they came, and those of minibatches without bucketing."""
         return self._here().padding
 
     @property
     def epoch(self) -> int:
-        """The number of the current epoch; at its end, still of that one."""
+        """The number of the current epoch; at its end it stays the same until the next begins."""
         return self._core.epoch
 
     def __len__(self) -> int:
-        """Minibatches of this worker in the epoch. Planned without data: damaged sequences may lessen it."""
+        """Minibatches of this worker in the epoch; in the next one if it is over. Planned without reading data: with
+        damaged sequences there may be fewer. Raises TypeError for a run without an end."""
         core = self._here()
         epoch, over = core.epoch, core.over
         if self._length is None or self._length[:2] != (epoch, over):
@@ -145,30 +150,30 @@ class Reader:
             options = core.options
             if not over and core.read != 0:
                 if options.workers == 1:
-                    left += len(range(options.offset, core.read, options.stride))  # of those of all offsets
-                else:  # some of which may have had nothing for this worker
+                    left += len(range(options.offset, core.read, options.stride))  # `read` counts those of all offsets
+                else:  # some of those read may have had no data for this worker
                     left = core.remaining_of(epoch)
             self._length = (epoch, over, left)
         return self._length[2]
 
     def __bool__(self) -> bool:
-        """True: `if reader` asks whether there is one, and plans no epoch for its length."""
+        """Always True: `if reader` asks whether there is one, and must not plan an epoch for its length."""
         return True
 
     def __contains__(self, name: object) -> bool:
-        """Whether it has a stream of that name, as its minibatches do."""
+        """Whether there is a stream of that name."""
         return isinstance(name, str) and name in self.streams
 
     # Reading.
 
     def next(self) -> Optional[Batch]:
-        """The next minibatch that has data, or None at the end of the epoch, until begin_epoch() or a loop goes on."""
+        """The next minibatch that has data; None at the end of the epoch, until begin_epoch() or a loop begins another."""
         return self._give(False)
 
     def read(self) -> Optional[Batch]:
-        """The next answer as CNTK's reader gives it, also those without data, on and on over the epochs.
+        """The next answer as CNTK's reader gives it: minibatches without data, too, and one epoch after the other.
 
-        None when a timeline run is over.
+        None when a run with driver='timeline' is over.
         """
         return self._give(True)
 
@@ -192,7 +197,8 @@ class Reader:
         return core.epoch if core.loop else None  # a loop was left early
 
     def _step(self, loop: _core.Loop) -> Optional[Batch]:
-        """What a loop gives that begins, goes on in another process, or has been ended by another."""
+        """The next minibatch of a loop that begins, or goes on in a forked process. Raises ConfigError for a loop that
+        another one, or a call that moved the reader, has ended."""
         core = self._here()
         if not loop.number:
             core.loop = next(_loops)
@@ -210,15 +216,16 @@ class Reader:
         """The minibatches of `count` epochs: what is left of the current one counts as one. Threads may share it.
 
         `until` instead: up to, not including, the epoch of that number; so a script that loads a state
-        does as many epochs in all as one that does not. Neither: without end, but ConfigError where a hundred
-        epochs and two sweeps in a row have nothing for this rank.
+        does as many epochs in all as one that does not. Neither: without end, but ConfigError if a hundred
+        epochs and two sweeps in a row have no data for this rank.
         """
         if count is not None and until is not None:
             raise usage("python.option", "count and until are both given", "give one of them")
         return _Epochs(self, None if count is None else whole("count", count), None if until is None else whole("until", until))
 
     def _expect_data(self, empty: int) -> None:
-        """After so many epochs in a row without data. Those of a timeline are all alike."""
+        """Raises ConfigError if there will never be data, judged by the last `empty` epochs, which had none. Of a timeline
+        one is enough, as its epochs are all alike."""
         options = self._core.options
         alike = options.driver == "timeline"
         samples = empty * (options.epoch_samples or self.num_samples)
@@ -245,23 +252,23 @@ class Reader:
         self._length = None
 
     def set_workers(self, workers: int, rank: int) -> None:
-        """From the next minibatch on."""
+        """Goes on as worker `rank`, from 0, of `workers`, from the next minibatch on."""
         given = (whole("workers", workers), whole("rank", rank))
         self._here().set_workers(*given)
         self._workers, self._length = given, None
 
     def set_minibatch_size(self, size: int) -> None:
-        """From the next minibatch on."""
+        """The size of minibatches, in size_unit and over all workers, from the next one on."""
         size = whole("size", size)
         self._here().set_minibatch_size(size)
         self._size, self._length = size, None
 
     def stats(self) -> Info:
-        """What is read, at a glance: streams, counts and lengths; a table and a plot in a notebook."""
+        """A summary of what is read: streams, counts and lengths; in a notebook, a table and a plot."""
         return glance(self._here().describe())
 
     def plan(self, minibatches: int) -> list[_open.BatchPlan]:
-        """What the next minibatches of the epoch will consist of, at most so many, without reading data."""
+        """What the next minibatches of the epoch, at most so many, will consist of; without reading data."""
         return [
             _open.BatchPlan([_open.PlanItem(*item) for item in items], position, epoch_ends, sweep_ends)
             for items, position, epoch_ends, sweep_ends in self._here().plan(whole("minibatches", minibatches))
@@ -270,7 +277,7 @@ class Reader:
     # State.
 
     def state_dict(self) -> dict[str, Any]:
-        """The place behind the minibatch last handed out: some numbers, fit for JSON. Also of a reader that is closed."""
+        """The place behind the minibatch last handed out: numbers and texts that JSON can hold. Works when closed, too."""
         try:
             told = self._core.state()
         except ConfigError as error:
@@ -281,7 +288,8 @@ class Reader:
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on exactly there, also with another number of workers. Raises StateError for other data or options."""
+        """Goes on exactly where state_dict() was called, also with another number of workers. Raises StateError if the
+        state belongs to other data or options."""
         if not isinstance(state, Mapping):
             raise TypeError(f"a state is a mapping, as state_dict() gives it; got {type(state).__name__}")
         if not state:
@@ -298,8 +306,8 @@ class Reader:
         report = self._report if self._report is log or self._report is None else log
         return _unpickle, (self._opening, report, self.state_dict(), self._workers, self._size)
 
-    _left: Optional[str] = None  # the state in which it was closed
-    # As they were set since it was opened.
+    _left: Optional[str] = None  # its state when it was closed, as JSON
+    # As set_workers() and set_minibatch_size() have set them.
     _workers: Optional[tuple[int, int]] = None
     _size: Optional[int] = None
 
@@ -325,7 +333,7 @@ class Reader:
     # Ending.
 
     def close(self) -> None:
-        """Ends its threads and lets go of its files; minibatches that are held stay as they are."""
+        """Ends its threads and closes its files; minibatches that it gave stay as they are."""
         with suppress(Error):  # it is closed already, or was forked while another thread read
             self._left = self._core.state()
         self._core.close()
@@ -348,7 +356,8 @@ class Reader:
 
 
 class _Epochs:
-    """Loop after loop over a reader, which several threads may ask. No generator: the first interrupt would end that."""
+    """Iterates over several epochs of a reader; threads may share it. It is not a generator, as an interrupt would end that
+    for good."""
 
     def __init__(self, reader: Reader, count: Optional[int], until: Optional[int]) -> None:
         self._reader, self._count, self._until = reader, count, until
@@ -360,7 +369,7 @@ class _Epochs:
         return self
 
     def __next__(self) -> Batch:
-        if os.getpid() != self._pid:  # who had it may not exist here
+        if os.getpid() != self._pid:  # the thread that held the lock may not exist in this forked process
             self._turn, self._pid = threading.RLock(), os.getpid()
         with self._turn:
             return self._following()
@@ -372,7 +381,7 @@ class _Epochs:
                 self._empty += 1
             batch = next(self._loop, None)
             if batch is not None:
-                self._empty = 0  # no call behind next(): an interrupt would find the minibatch in `batch`, not on its way
+                self._empty = 0  # nothing is called between next() and return: an interrupt there would lose the minibatch
                 return batch
             self._loop = None
             if self._count is not None:
@@ -382,7 +391,7 @@ class _Epochs:
 
     def _another(self) -> Iterator[Batch]:
         core = self._reader._core
-        # A timeline is one epoch, number 0: to begin it again would never come to `until`.
+        # A timeline is a single epoch, number 0: beginning it again would never reach `until`.
         alone = core.over and core.options.driver == "timeline"
         if self._count == 0 or (self._until is not None and (alone or core.epoch + core.over >= self._until)):
             raise StopIteration
@@ -435,8 +444,8 @@ def open(
     return Reader._of(opening, report, progress)
 
 
-# Threads of a reader may call Python; they have to end before the interpreter does. Daemon threads that read sleep
-# from then on.
+# A reader's threads may call Python, so they have to end before the interpreter does. Daemon threads that are still
+# reading sleep from then on.
 _alive: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 

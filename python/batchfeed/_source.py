@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sources of the user's own."""
+"""Sources of the user's own, and the writer of corpora."""
 from __future__ import annotations
 
 import atexit
@@ -25,7 +25,7 @@ from ._words import counted
 
 
 class Source:
-    """A corpus of your own: say what there is, and give one chunk of it when asked.
+    """A corpus of your own: declare its streams and chunks, and read() one chunk when asked.
 
         class Squares(bf.Source):
             def streams(self):
@@ -40,7 +40,8 @@ class Source:
 
     Order, minibatches, states and workers are as with any source, and it can be joined with others:
     bf.Reader([bf.CTF("train.ctf"), Squares()]) joins by keys(). `read` is called from other threads,
-    several chunks at once where it lets go of the GIL; what it raises is raised by the loop at its place.
+    for several chunks at a time if it releases the GIL; an exception it raises is raised by the loop that
+    needs the chunk.
     """
 
     dtype: Any = "float32"
@@ -50,11 +51,14 @@ class Source:
         raise NotImplementedError(f"{type(self).__name__} does not say its streams()")
 
     def chunks(self) -> Sequence[Wholes]:
-        """For each chunk the number of samples of each sequence. A sequence of 0 is left out."""
+        """For each chunk, the number of samples of each of its sequences. A sequence of 0 samples is left out."""
         raise NotImplementedError(f"{type(self).__name__} does not say its chunks()")
 
     def keys(self) -> Optional[Sequence[Wholes]]:
-        """In the same form a whole number for each sequence, by which sources are joined; None: 0, 1, 2 ..."""
+        """For each chunk, the key of each of its sequences: a whole number, 0 to 2**64 - 1, by which sources are joined.
+
+        None: the keys are 0, 1, 2 ...
+        """
         return None
 
     def read(self, chunk: int) -> Mapping[str, Any]:
@@ -92,22 +96,24 @@ class Source:
 
 
 class Writer:
-    """Writes a corpus, in the text format (.ctf, .txt) or the binary one (.cbf, .bin); `to` if the name does not say.
-    With .zst behind that it is compressed.
+    """Writes a corpus in the text format (.ctf, .txt) or the binary one (.cbf, .bin), by the end of `path`, or by `to`
+    ("ctf" or "cbf"). With .zst behind that it is compressed.
 
         with bf.Writer("train.cbf", {"x": bf.dense(784), "label": bf.sparse(10)}) as writer:
             for image, digit in data:
                 writer.append({"x": image, "label": digit})
 
-    The file appears whole when the block ends well, and not at all when it ends in an exception. Memory is
-    bounded by one chunk. `keys`: whether keys are written; in the text format (default: True)
-    they are the sequence ids, of the binary one (default: False, and keys that are given are refused) a file beside it.
-    Several threads may share it: what one call of append() or extend() gives stands together.
-    `path` may be a URL that fsspec writes (s3://, gs://, memory:// ...): the file is made in the folder for
-    temporary files and sent when the block ends; `storage_options` are fsspec's for it, or a bf.Remote.
+    The file appears, complete, when the block ends well, and not at all when it ends in an exception. Memory is
+    bounded by one chunk of `chunk_bytes`. `dtype`: of the values, float32 or float64. `keys`: whether keys are
+    written: in the text format (default: True) as the sequence ids; in the binary one in a file beside it (default:
+    False, and then append() and extend() refuse keys, unless keys=False says that they should be left out).
+    `legacy`: the older layout of the binary format. Several threads may share a writer: the sequences of one call of
+    append() or extend() stay together. `path` may be a URL that fsspec writes (s3://, gs://, memory:// ...): the file
+    is made in the folder for temporary files and sent when the block ends; `storage_options` are fsspec's for it, or
+    a bf.Remote.
 
-    Raises ConfigError where the file exists (unless `force`), where a name says no format, and for data that do not
-    fit their streams; FileError (an OSError) where it cannot be written.
+    Raises ConfigError if the file exists (unless `force`), if neither its name nor `to` says the format, and for data
+    that do not fit their streams; FileError (an OSError) if the file cannot be written.
     """
 
     def __init__(
@@ -130,7 +136,7 @@ class Writer:
             told = f"its name says {form!r}" if to is None else f"to is {to!r}"
             raise usage("python.target", f"{told}, expected 'ctf' or 'cbf'", path=self._path)
         written = form == "ctf" if keys is None else flag("keys", keys)
-        self._unasked = keys is None and not written  # whether to keep keys
+        self._unasked = keys is None and not written  # keys are left out, but nobody asked for that
         legacy, force = flag("legacy", legacy), flag("force", force)
         need_storage(storage_options)
         bytes_of_chunk = whole("chunk_bytes", chunk_bytes)
@@ -160,7 +166,7 @@ class Writer:
         return self._core
 
     def append(self, sequence: Mapping[str, Any], key: Union[str, int, None] = None) -> None:
-        """One sequence: {name: data}.
+        """Writes one sequence: {name: data}, and its `key`.
 
         Dense: an array [samples, dim], or [dim] for one sample. Sparse: scipy.sparse [samples, dim],
         (values, indices, indptr), or whole numbers: the class of each one-hot sample.
@@ -170,10 +176,11 @@ class Writer:
             self._open().append(columns(self._streams, sequence, self._dtype), keys)
 
     def extend(self, data: Mapping[str, Any], lengths: Optional[Wholes] = None, keys: Union[Sequence[Any], npt.NDArray[Any]] = ()) -> None:
-        """Many sequences: arrays of all their samples, and how many each has; without `lengths` one each.
+        """Writes many sequences: arrays of all their samples, and `lengths`, the samples of each; without it each has one.
 
-        A list has the data of each sequence, as append() takes them. If the format cannot hold one of them, as text
-        cannot NaN, and others of the call are written by then, the file is spoiled: close() refuses it.
+        Instead of an array a list may hold the data of each sequence, as append() takes them. If the format cannot
+        hold one of the sequences, such as a NaN in text, and others of the call are written by then, the file cannot
+        be completed: close() refuses it.
         """
         if not isinstance(data, Mapping) or not data:
             raise wrong("data", data, "a mapping {name of the stream: data of all samples}")
@@ -195,7 +202,7 @@ class Writer:
         self._extend(data, own, self._keys(keys), exact=lengths is not None)
 
     def _keys(self, given: list[str]) -> list[str]:
-        """Nobody gives keys for nothing."""
+        """The keys as they are; ConfigError if there are any, and only the default leaves them out."""
         if given and self._unasked:
             hint = "keys=True writes them to a file beside it, keys=False leaves them out"
             raise usage("python.keys", "keys are given, and a binary file is written without", hint, path=self._path)
@@ -206,10 +213,10 @@ class Writer:
             self._open().append(columns(self._streams, data, self._dtype, lengths, exact=exact), keys)
 
     def write(self, batches: Iterable[Batch]) -> None:
-        """The sequences of minibatches, such as a reader gives, with their keys.
+        """Writes the sequences of minibatches, such as a reader gives, with their keys.
 
-        A binary file is written without keys unless keys=True; that keys are left out which say more than the order is
-        told by the logger "batchfeed".
+        A binary file is written without keys unless keys=True. If these are more than the sequences' numbers 0, 1,
+        2 ..., the logger "batchfeed" warns once that they are left out.
         """
         if isinstance(batches, (Batch, Mapping)):
             one = isinstance(batches, Batch)
@@ -218,7 +225,7 @@ class Writer:
         for batch in batches:
             if not isinstance(batch, Batch):
                 raise wrong("a minibatch", batch, "a bf.Batch, such as a reader gives")
-            if not batch:  # what read() gives where there are no data for a worker
+            if not batch:  # read() gives such a minibatch where a worker has no data
                 continue
             lacking = [name for name in self._streams if name not in batch]
             if lacking:
@@ -227,26 +234,26 @@ class Writer:
             data = {name: column or batch[name].sequences() for name, column in as_they_are.items()}
             keys = batch.sequence_keys
             first = self.num_sequences
-            if self._unasked and keys != [str(first + row) for row in range(len(keys))]:  # more than their order
-                self._unasked = False  # it is told once
+            if self._unasked and keys != [str(first + row) for row in range(len(keys))]:  # not just their numbers
+                self._unasked = False  # warns once
                 notice("python.keys", "the keys of the minibatches are left out", "keys=True writes them to a file beside it", self._path)
             self._extend(data, next(iter(batch.values())).lengths, keys, exact=False)
 
     @property
     def num_sequences(self) -> int:
-        """Written up to here."""
+        """Sequences written so far."""
         return self._counts()[0]
 
     @property
     def num_samples(self) -> int:
-        """Of the longest stream of each sequence, written up to here."""
+        """Samples written so far: those of the longest stream of each sequence."""
         return self._counts()[1]
 
     def _counts(self) -> tuple[int, int]:
         return self._written if self._core is None else (self._open().sequences, self._open().samples)
 
     def close(self) -> None:
-        """The file appears."""
+        """Completes the file, which appears under its name or URL. If that fails, nothing appears, and the error is raised."""
         self._written = self._counts()
         core, self._core = self._core, None
         if core is None:
@@ -261,13 +268,13 @@ class Writer:
             self._upload.send()
 
     def discard(self) -> None:
-        """Nothing appears."""
+        """Drops what was written: nothing appears."""
         self._core, self._written = None, (0, 0)
         if self._upload:
             self._upload.discard()
 
     def _leave(self) -> None:
-        """It is dropped as it is: nothing appears, which nobody may have meant."""
+        """Discards a writer that nobody has closed, and warns if sequences are lost by that."""
         if self._core is not None and self._pid == os.getpid():
             written = self.num_sequences
             self.discard()

@@ -24,12 +24,13 @@ class StreamSpec:
 
 
 def dense(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> StreamSpec:
-    """A stream of `dim` values a sample. `alias`: its name in the file, if that is another one."""
+    """A stream of `dim` values a sample. `alias`: its name in the file, if that is another one. `defines_mb_size`: sizes of
+    minibatches count the samples of this stream. Raises ConfigError for values of other types, or a dim below 1."""
     return _stream("dense", dim, alias, defines_mb_size)
 
 
 def sparse(dim: int, *, alias: Optional[str] = None, defines_mb_size: bool = False) -> StreamSpec:
-    """A stream of index:value pairs, indices below `dim`."""
+    """A stream of index:value pairs, with indices from 0 to below `dim`; otherwise as dense()."""
     return _stream("sparse", dim, alias, defines_mb_size)
 
 
@@ -42,10 +43,10 @@ def _stream(storage: str, dim: int, alias: Optional[str], defines_mb_size: bool)
 
 
 def declared(streams: Any) -> dict[str, StreamSpec]:
-    """What names streams and says how they are, as a dictionary."""
+    """The declared streams as a dictionary. Raises TypeError or ConfigError for a wrong declaration."""
     if not isinstance(streams, Mapping) or not all(isinstance(n, str) and isinstance(s, StreamSpec) for n, s in streams.items()):
         raise TypeError(f'streams are declared as {{"name": bf.dense(3), ...}}; got {streams!r}')
-    # Who makes a StreamSpec without dense() or sparse() is told what they tell.
+    # A StreamSpec that was made without dense() or sparse() is checked as they do.
     return {text("the name of a stream", n): _stream(s.storage, s.dim, s.alias, s.defines_mb_size) for n, s in streams.items()}
 
 
@@ -70,7 +71,7 @@ EXPECTED = {
 
 
 def fill(options: Any, **fields: Any) -> Any:
-    """Sets those that are not None."""
+    """Sets the fields that are not None. Raises ConfigError for a value of a wrong type."""
     for name, given in fields.items():
         value = plain(given)
         if value is None:
@@ -89,7 +90,7 @@ def _path(name: str, given: Optional[Path]) -> Optional[str]:
 
 
 def moved_paths(path_map: Optional[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Beginnings of paths in lists, and what they are here."""
+    """Pairs of the beginning of a path in a list, and the one that replaces it on this machine."""
     return [(old, path("path_map", new)) for old, new in pairs("path_map", path_map, '{"path in the list": "path here"}')]
 
 
@@ -107,7 +108,7 @@ class CTF:
     skip_sequence_ids
         True: each line is a sequence, whatever its id; None: as inferred, else False
     max_errors
-        damaged samples that are left out before it is an error, in each file
+        so many damaged samples of each file are left out; one more is an error
     trace_level
         what `report` is told: 0 failures, 1 warnings, 2 notes
     chunk_bytes
@@ -138,7 +139,7 @@ class CTF:
         specs, skip, keys = self._specs(files, setup, options)
         return fill(
             options,
-            files=paths(self.files),  # who opens a pattern tells which folders are closed to us
+            files=paths(self.files),  # as patterns: expanding them again, the library warns of folders without permission
             streams=specs,
             element=_element(self.dtype),
             skip_sequence_ids=skip,
@@ -247,7 +248,7 @@ class HTKFeatures:
     legacy
         lists are taken as CNTK's HTKMLFReader does
     max_utterance_frames
-        of that: longer utterances are left out; None: 65535
+        with legacy: longer utterances are left out; None: 65535
     path_map
         {"beginning of a path in the list": "beginning of it here"}
     """
@@ -322,9 +323,9 @@ class MLF:
     legacy
         labels are taken as CNTK's HTKMLFReader does, and delivered dense
     target_mapping_file
-        of that: bits for each class, which are delivered in its place
+        with legacy: a file with the bits of each class, which are delivered instead of the class
     target_dim
-        of that: how many
+        number of these bits
     """
 
     name: str

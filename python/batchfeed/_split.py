@@ -38,14 +38,15 @@ def split(
     report: Optional[Callable[[Fault], None]] = log,
     progress: Optional[Progress] = None,
 ) -> dict[str, Converted]:
-    """Writes each part of a corpus to a file of its own, in the order of the corpus and with its keys: all of them, or none.
+    """Writes each part of a corpus to a file of its own, in the order of the corpus and with its keys: all files, or none.
 
-    `parts`: the fraction of the sequences for each file, {"train.ctf": 0.9, "test.ctf": 0.1}; in the format that `to` or the name
-    says, as for convert(). A sequence's key and `seed` alone decide, so that it stays in its part when the corpus grows.
-    `exact` gives exact fractions, `stratify` exact ones within each class of that stream; with `group`, sequences whose keys
-    agree up to the last of these characters stay together, such as the utterances of a speaker.
+    `parts`: the fraction of the sequences for each file, {"train.ctf": 0.9, "test.ctf": 0.1}; the format is that of `to`
+    or of the file's extension, as for convert(). Only a sequence's key and `seed` decide to which part it goes, so it stays
+    there when the corpus grows. `exact` gives exact fractions, `stratify` exact ones within each class of the stream of
+    that name. With `group`, some characters, sequences whose keys are the same up to the last of these characters stay
+    together, such as the utterances of a speaker.
 
-    Returned is what was written to each file. Raises what convert() does, and ConfigError where fractions do not sum to 1.
+    Returns what was written to each file. Raises what convert() does, and ConfigError if fractions do not sum to 1.
     """
     parts = mapping("parts", parts, '{"train.ctf": 0.9, "test.ctf": 0.1}')
     targets = [path("parts", name) for name in parts]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the values of a corpus are like."""
+"""Statistics of the values of a corpus."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ class Columns:
     deviation: npt.NDArray[np.float64]  # of all values, as numpy.std
     min: npt.NDArray[np.float64]
     max: npt.NDArray[np.float64]
-    not_zero: npt.NDArray[np.int64]  # samples
+    not_zero: npt.NDArray[np.int64]  # samples whose value is not 0
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Columns):
@@ -42,7 +42,7 @@ class StreamStats:
     dim: int
     samples: int
     values: int  # as stored: the entries of sparse samples, all elements of dense ones
-    zeros: int  # among them, as are:
+    zeros: int  # of these values, as are:
     nans: int
     infinities: int
     min: float
@@ -59,7 +59,8 @@ class StreamStats:
 
     @property
     def columns(self) -> Columns:
-        """What a sparse sample does not hold counts as 0. ConfigError beyond 2**20 columns, of all streams up to this one."""
+        """Figures of each column; values that a sparse sample does not hold count as 0. Raises ConfigError if this stream
+        and those before it have more than 2**20 columns."""
         if self._columns is None:
             what = f"{self.name}: {self.dim} columns are more than are looked at one by one (2**20 in all)"
             raise usage("python.columns", what, "CTF(..., streams={...}) or bf.convert(..., streams=[...]) leaves out streams of no interest")
@@ -68,13 +69,13 @@ class StreamStats:
 
 @dataclass(frozen=True, repr=False)
 class Stats:
-    """Figures of a corpus: a table where it is shown, and stats["name"] those of a stream."""
+    """Figures of a corpus, printed as a table; stats["name"] has those of a stream."""
 
     streams: list[StreamStats]
     sequences: int
     samples: int
     bytes: int
-    duplicates: int  # sequences with the data of another one
+    duplicates: int  # sequences whose data are those of another one
     invalid: int  # sequences that are damaged, and left out of the figures
     faults: int
     complete: bool  # False: a source or chunk could not be read to its end
@@ -130,7 +131,7 @@ def stats(
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> Stats:
-    """Reads all of a corpus, and tells what its values are like: of each stream, and of each column of it.
+    """Reads all of a corpus and computes statistics of the values of each stream, and of each of its columns.
 
     `what` is a configuration, corpus files, or sources. Every sample counts; the order and the minibatches of a
     configuration play no part. `stats(what)["features"].columns` has the mean and deviation to normalise

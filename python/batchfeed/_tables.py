@@ -30,7 +30,7 @@ def _missing(name: str, rows: int, how: str) -> Exception:
 
 
 def from_pandas(frame: pandas.DataFrame, columns: Optional[Mapping[str, Any]] = None, **options: Any) -> Arrays:
-    """A row of a DataFrame is a sequence of one sample.
+    """A corpus of a pandas.DataFrame, each row of which is a sequence of one sample.
 
     `columns`: {stream: column or list of columns}; without it each column is a stream. A column of whole
     numbers or of categories is a class; a list of columns, or a column of lists, a dense sample. `options` are
@@ -83,7 +83,7 @@ ROWS = "bf.from_arrow(pyarrow.Table.from_pandas(frame)) takes rows that are sequ
 
 
 def _column(name: str, column: pandas.Series[Any]) -> npt.NDArray[Any]:
-    """NaN is a number, as anywhere else; NA and None are none."""
+    """A column as an array of numbers. NaN counts as one; NA and None, which are missing values, raise ConfigError."""
     values: npt.NDArray[Any] = column.cat.codes.to_numpy(np.int64) if hasattr(column, "cat") else column.to_numpy()
     if hasattr(column, "cat") or values.dtype == object or not isinstance(column.dtype, np.dtype):
         missing = int(column.isna().sum())
@@ -126,7 +126,7 @@ DIM = b"batchfeed.dim"  # in the metadata of a sparse stream's field
 
 
 def _rows(pa: Any, what: What, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Minibatch by minibatch."""
+    """Record batches of a corpus, one for each minibatch."""
     rows = 0
     for batch in batches_of(what, options):
         if not rows and KEY in batch:
@@ -184,7 +184,7 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
 
 
 def _keys(texts: list[Optional[str]]) -> Optional[list[int]]:
-    """As numbers, if that is what they are."""
+    """The keys as numbers; None, with a warning, unless all of them are whole numbers and no two are the same."""
     plain = all(text is not None and text.isdecimal() and str(int(text)) == text and int(text) < 1 << 64 for text in texts)
     if plain and len(set(texts)) == len(texts):
         return [int(text) for text in texts if text is not None]
@@ -255,7 +255,7 @@ def _samples(pa: Any, name: str, column: Any, dim: Optional[int]) -> Any:
 
 
 def from_parquet(path: Path, **options: Any) -> Arrays:
-    """from_arrow() of a Parquet file."""
+    """from_arrow() of a Parquet file, with its `options`. Raises FileError if it cannot be read, ConfigError if it is none."""
     pa, parquet = library("pyarrow", "from_parquet()"), library("pyarrow.parquet", "from_parquet()")
     name = as_path("path", path)
     try:
@@ -270,7 +270,7 @@ def from_parquet(path: Path, **options: Any) -> Arrays:
 def to_parquet(what: What, path: Path, *, force: bool = False, **options: Any) -> None:
     """A corpus as a Parquet file with a row for each sequence, batch by batch; see to_arrow().
 
-    The file is there once it is whole; ConfigError where there is one already (unless `force`).
+    The file appears when it is complete. Raises ConfigError if there is one already (unless `force`).
     """
     pa, parquet = library("pyarrow", "to_parquet()"), library("pyarrow.parquet", "to_parquet()")
     writer = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is told on the way: notices and progress."""
+"""Notices and progress, which are reported while work goes on."""
 from __future__ import annotations
 
 import logging
@@ -22,12 +22,12 @@ def log(fault: Fault) -> None:
 
 
 def notice(id: str, what: str, hint: str, path: Optional[str] = None) -> None:
-    """What may not be what the caller wants, and is done nevertheless."""
+    """Warns, by the logger, of something that is done although the caller may not want it."""
     log(replace(usage(id, what, hint, path=path).fault, severity="warning"))
 
 
 def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:
-    """A function for True: it draws a tqdm bar."""
+    """`progress` as a function of the bytes done and in all, or None; for True, one that draws a tqdm bar."""
     if not isinstance(progress, bool):
         function("progress", progress, "True, or a function of the bytes done and in all")
         return progress

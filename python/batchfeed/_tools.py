@@ -58,9 +58,9 @@ def check(
     is a list of Fault, warnings among them, and empty where nothing is wrong.
 
     Of a configuration each reader section is checked, or the one that `section` names, and every value in it that cannot
-    be used is a fault. A corpus that it names and that is not there is a fault of the report, as is a file that is empty or
-    damaged at its very beginning. Raises FileError (an OSError) if `what` cannot be opened, and ConfigError if it
-    is no configuration at all, as where brackets do not match. Other threads run meanwhile.
+    be used is a fault. If it names a corpus that does not exist, that is a fault in the report, too, and so is a file
+    that is empty or damaged at its very beginning. Raises FileError (an OSError) if `what` itself cannot be opened, and
+    ConfigError if it is no configuration at all, as where brackets do not match. Other threads run meanwhile.
     """
     most = whole("max_faults", max_faults)
     opening, bar = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map), told(progress)
@@ -70,19 +70,19 @@ def check(
 
 
 def _checked(opening: _open.Opening, most: int, bar: Optional[Progress]) -> tuple[list[Fault], SimpleNamespace]:
-    """What was found, and what was counted."""
+    """The faults and warnings of one opening, and their counts."""
     found: list[Fault] = []
     result: Any = SimpleNamespace(faults=0, warnings=0, by_id={}, sequences=0, samples=0, bytes=0, complete=False)
     setup: Optional[_core.Setup] = None
     try:
         setup = opening.setup(found.append)
     except Error as error:
-        listed = any(f.severity == "error" for f in found) and error.kind in ("config", "format", "limit")  # of a configuration
+        listed = any(f.severity == "error" for f in found) and error.kind in ("config", "format", "limit")  # faults of a configuration
         if not listed and error.kind != "format" and (error.kind != "limit" or error.path is None):
             raise
         if not listed:  # too damaged to say what there is to check
             found.append(error.fault)
-    loading = [f for f in found if f.severity != "info"]  # of a configuration
+    loading = [f for f in found if f.severity != "info"]  # found while the configuration was loaded
     if setup is not None:
         setup.set_progress(bar)
         result = _core.check(setup, most, found.append, bar)
@@ -90,7 +90,7 @@ def _checked(opening: _open.Opening, most: int, bar: Optional[Progress]) -> tupl
 
 
 def _with(result: Any, loading: Sequence[Fault]) -> SimpleNamespace:
-    """What a check counted, and what loading the configuration had told before."""
+    """The counts of a check, together with what was found while the configuration was loaded."""
     out = SimpleNamespace(**{name: getattr(result, name) for name in ("sequences", "samples", "bytes", "complete")})
     severities = Counter(f.severity for f in loading)
     out.faults, out.warnings = result.faults + severities["error"], result.warnings + severities["warning"]
@@ -99,7 +99,7 @@ def _with(result: Any, loading: Sequence[Fault]) -> SimpleNamespace:
 
 
 def _sum(results: Sequence[SimpleNamespace]) -> SimpleNamespace:
-    """Of all reader sections of a configuration."""
+    """The counts of all reader sections of a configuration together."""
     out = SimpleNamespace(**{name: sum(getattr(r, name) for r in results) for name in ("faults", "warnings", "sequences", "samples", "bytes")})
     out.by_id = dict(sum((Counter(r.by_id) for r in results), Counter()))
     out.complete = all(r.complete for r in results)
@@ -118,10 +118,10 @@ def info(
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> Info:
-    """What a corpus holds, as a configuration or sources declare it, or as the file itself suggests.
+    """What a corpus holds, as a configuration or sources declare it, or as its files suggest.
 
-    Streams with their dim and dtype, counts and lengths, from the index; only where nobody declares the streams of a
-    text corpus its values are looked at as well. Raises FileError, FormatError or ConfigError as open() does.
+    Streams with their dim and dtype, counts and lengths, from the index. The values are read only of a text corpus
+    whose streams are not declared. Raises FileError, FormatError or ConfigError as open() does.
     """
     opening = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map)
     inferred, files = _inferred(opening, progress)
@@ -153,12 +153,12 @@ def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Opt
 
 @dataclass(frozen=True)
 class IndexInfo:
-    """What became of the index of one file."""
+    """What index() did for one file."""
 
     file: str
-    cache: Optional[str]  # where it is kept
-    was_valid: bool  # it was there and fits; nothing was written
-    why: Optional[str]  # one that was there did not fit
+    cache: Optional[str]  # the file that keeps its index; None: none does
+    was_valid: bool  # there was a valid index, and nothing was written
+    why: Optional[str]  # the reason why an index that was there is not valid
     sequences: int
     samples: int
     chunks: int
@@ -178,10 +178,11 @@ def index(
     storage_options: StorageOptions = None,
     progress: Optional[Progress] = None,
 ) -> list[IndexInfo]:
-    """Makes sure that every text corpus has an index cache, so that later readers open at once.
+    """Makes sure that every file of text or of MLF labels has an index cache, so that later readers open at once.
 
-    A reader uses it when its sources say cache_index=True, or a configuration cacheIndex = true. Returned is what became of
-    each file's. Raises FileError where a file cannot be read or a cache not be written.
+    A reader uses it if its sources have cache_index=True, or its configuration cacheIndex = true. Returns what was done
+    for each file. Raises FileError if a file cannot be read; of a cache that cannot be written the logger "batchfeed"
+    warns, and its `cache` is None.
     """
     setup = opening_of(what, section, set, dtype, limits, storage_options, path_map=path_map).setup(log)
     setup.set_report(log)
@@ -194,7 +195,7 @@ def index(
 
 
 KEYS = ("automatic", "keep", "number", "none")
-# Formats of others, by how names of files end.
+# Formats of other libraries, by the extension of a file, and the functions that write them.
 OTHER_TARGETS = {".parquet": "to_parquet", ".npz": "to_npz", ".svm": "to_svmlight", ".svmlight": "to_svmlight"}
 
 
@@ -205,7 +206,7 @@ class Converted:
     streams: dict[str, _core.StreamInfo] = field(repr=False)
     sequences: int
     samples: int
-    left_out: int  # damaged sequences, or without any sample
+    left_out: int  # sequences that are damaged, or have no sample
     bytes: int
     keys: bool  # whether keys were written
     verified: bool
@@ -217,7 +218,7 @@ def converted(done: _core.ConvertResult) -> Converted:
 
 
 def form_of(file: str, to: Optional[str]) -> str:
-    """The format that a corpus is written in."""
+    """The format to write a corpus in: `to`, or by the extension of the file. Raises ConfigError for any other."""
     if to is not None and to not in TARGETS:
         raise wrong("to", to, f"one of {', '.join(map(repr, TARGETS))}")
     extension = os.path.splitext(file)[1].lower()
@@ -268,20 +269,22 @@ def convert(
     report: Optional[Callable[[Fault], None]] = log,
     progress: Optional[Progress] = None,
 ) -> Converted:
-    """Writes any corpus in another format: in parallel, in bounded memory, whole or not at all.
+    """Writes any corpus in another format: in parallel and in bounded memory. The target appears complete, or not at all.
 
     `target`: a path; for "ctf" and "cbf" also a URL that fsspec writes, to which the file is sent when it is complete
     (until then it lies in the folder for temporary files). `storage_options` are fsspec's for the URLs of both sides.
 
-    `to`: "ctf", "cbf", "scp" (HTK features with their list), "htk" or "mlf"; by the target's name if not given, which may end in .zst: text,
-    binary corpora and labels are compressed then. `streams`: those to keep, in this order.
-    `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a
-    global shuffle. `parameter_kind` (such as "FBANK_D"), `frame_period` (in 100 ns) and `file_for_each_sequence`
-    are of HTK files (not given, kind and period are those of the HTK files that the features come from, else USER and 10 ms), `labels` (names of the classes) and `binary_labels` of MLF files. `verify` reads the target back and compares.
+    `to`: "ctf", "cbf", "scp" (HTK features with their list), "htk" or "mlf"; if not given, by the extension of the
+    target. With .zst behind that, text, binary corpora and labels are compressed. `streams`: those to keep, in this
+    order. `renames`: {"old": "new"}. `keys`: "automatic", "keep", "number" or "none". `shuffle`: the seed of a global
+    shuffle; `shuffle_memory`: the bytes that it may hold. `parameter_kind` (such as "FBANK_D"), `frame_period` (in
+    100 ns) and `file_for_each_sequence` are for HTK files; kind and period, if not given, are those of the HTK files
+    that the features come from, or else USER and 10 ms. `labels` (the names of the classes) and `binary_labels` are
+    for MLF files. `jobs`: threads; 0: one for each core. `verify` reads the target back and compares.
 
     Values keep the bits of `dtype` (float32 unless a source or `dtype` says float64). Raises FormatError where the data
     are damaged beyond what their source allows, ConfigError where the target exists (unless `force`) or options do not
-    fit, FileError where it cannot be written; then the target is what it was, unless `verify` found that the new one differs.
+    fit, FileError where it cannot be written. After an error the target is as before, unless it was `verify` that failed.
     """
     file = path("target", target)
     form = form_of(file, to)

@@ -18,10 +18,10 @@ from ._files import Remote, StorageOptions, _Files, fault, retried
 
 
 class Upload:
-    """A file for `url`, to be written to `local`; send() makes it appear there, all of it or nothing.
+    """A file to be written to the path `local`; send() makes it appear at `url`, complete or not at all.
 
-    `local` lies in a folder of its own for temporary files, as may a file of keys beside it, and needs as much room
-    as the target.
+    `local`, and a file of keys that may lie beside it, are in a temporary folder of their own, which needs as much
+    room as the target.
     """
 
     def __init__(self, url: str, storage: StorageOptions, form: str, force: bool) -> None:
@@ -39,7 +39,7 @@ class Upload:
         self._clean = weakref.finalize(self, _remove, folder, os.getpid())
 
     def _exists(self, path: str) -> bool:
-        """Not fsspec's own, for which what cannot be asked for does not exist."""
+        """As fsspec's exists(), but raises if the server cannot be asked, instead of returning False."""
         self._fs.invalidate_cache(path)
         try:
             self._fs.info(path)
@@ -49,7 +49,7 @@ class Upload:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Faults name the URL; those of the disk, the file on it."""
+        """Makes faults of the local file name the URL, except for failures of the disk."""
         try:
             yield
         except Error as error:
@@ -59,12 +59,13 @@ class Upload:
             raise exception(replace(error.fault, path=self._url, text=text)) from None
 
     def send(self) -> None:
-        """The keys first: without its data a file of keys says nothing, and one that does not fit its data is as good as none."""
+        """Sends the file of keys, then the data: keys without data do no harm, and keys that do not fit their data are
+        not used. Raises FileError."""
         keys = os.path.exists(self.local + ".keys")
         try:
             if keys:
                 self._put(self.local + ".keys", self._path + ".keys", self._url + ".keys")
-            elif self._url.endswith((".cbf", ".bin", ".cbf.zst", ".bin.zst")):  # those of a file that is replaced
+            elif self._url.endswith((".cbf", ".bin", ".cbf.zst", ".bin.zst")):  # keys of the file that is replaced
                 retried(self._remote, self._url + ".keys", "write", self._remove_keys)
             try:
                 self._put(self.local, self._path, self._url)
@@ -84,7 +85,7 @@ class Upload:
             self._fs.rm_file(self._path + ".keys")
 
     def _put(self, local: str, path: str, url: str) -> None:
-        # An object store shows what was sent when all of it is there. Elsewhere it is sent beside its place.
+        # An object store shows a file only when all of it was sent. Elsewhere it is sent under another name, then moved.
         at_once = getattr(self._fs, "async_impl", False)
         beside = path if at_once else f"{path}.part-{secrets.token_hex(4)}"
         try:
@@ -107,7 +108,7 @@ class Upload:
 
 
 def upload_for(target: str, storage: StorageOptions, form: str, force: bool) -> Optional[Upload]:
-    """None for a path of the system."""
+    """An Upload for a URL; None for a path of the system."""
     return Upload(target, storage, form, force) if _core.is_url(target) else None
 
 

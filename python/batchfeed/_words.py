@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers of things, for what is said to people."""
+"""Counts with their nouns, for messages."""
 from __future__ import annotations
 
 

@@ -8,8 +8,8 @@ from typing import TypedDict
 
 from ._errors import usage
 
-# (who sets them, rank, number of workers). Of a batch script itself Slurm says that it is the first of all tasks,
-# and has no step: it reads all there is.
+# (launcher, variable of the rank, variable of the number of workers). To a batch script itself Slurm also gives rank 0
+# of all tasks, but no step, so that it reads everything.
 LAUNCHERS = (
     ("torchrun", "RANK", "WORLD_SIZE"),
     ("Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
@@ -33,7 +33,7 @@ def world() -> World:
     if torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized():
         return {"workers": torch.distributed.get_world_size(), "rank": torch.distributed.get_rank()}
     jax = sys.modules.get("jax")
-    # Older ones do not tell, and asking for the processes would start a backend too early for jax.distributed.
+    # Older versions have no is_initialized(), and jax.process_count() would start a backend too early for jax.distributed.
     begun = getattr(getattr(jax, "distributed", None), "is_initialized", None)
     if jax is not None and begun is not None and begun():
         return {"workers": jax.process_count(), "rank": jax.process_index()}

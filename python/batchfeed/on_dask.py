@@ -28,7 +28,7 @@ class Cluster(_cluster.Cluster):
         self._client = client
 
     def map(self, function: Callable[[_cluster.In], _cluster.Out], items: Iterable[_cluster.In]) -> list[_cluster.Out]:
-        """The results for all items, in their order. What one raises is raised, and the others are cancelled."""
+        """The results for all items, in their order. If a task raises, that is raised here, and the others are cancelled."""
         client = self._client or library("distributed", "batchfeed.on_dask").get_client()
         futures = [client.submit(function, item, pure=False) for item in items]
         try:

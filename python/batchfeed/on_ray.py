@@ -19,8 +19,8 @@ from ._files import StorageOptions
 class Cluster(_cluster.Cluster):
     """Tasks of the Ray cluster that this process is connected to, or of one that ray.init() starts here.
 
-    A task takes `cpus`, and any other options of ray.remote(), such as {"memory": 2 << 30}. One whose worker
-    dies is run again, `retries` times.
+    A task takes `cpus`; `options` are any others of ray.remote(), such as {"memory": 2 << 30}. A task whose worker
+    dies is run again, up to `retries` times.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Cluster(_cluster.Cluster):
         self._options = {"num_cpus": cpus, "max_retries": retries, **options}
 
     def map(self, function: Callable[[_cluster.In], _cluster.Out], items: Iterable[_cluster.In]) -> list[_cluster.Out]:
-        """The results for all items, in their order. What one raises is raised, and the others are cancelled."""
+        """The results for all items, in their order. If a task raises, that is raised here, and the others are cancelled."""
         ray = library("ray", "batchfeed.on_ray")
         if not ray.is_initialized():
             ray.init(log_to_driver=False)

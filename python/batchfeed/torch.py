@@ -39,26 +39,27 @@ from ._world import World, world
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-OWN = ("stride", "offset")  # keywords of a reader that are this module's to give
+OWN = ("stride", "offset")  # keywords of a reader that this module sets itself
 Form = Union[str, Mapping[str, str]]
 
 
 class Dataset(IterableDataset[Any]):
     """Minibatches as {name: tensor}; for DataLoader(dataset, batch_size=None).
 
-    `what` is what open() or Reader() take, and so are the keywords. `form`: how tensors look ("packed",
+    `what` is what open() or Reader() take, and so are the keywords. `form`: the form of the tensors ("packed",
     "padded", "nested", "coo", "classes"; or one for each stream, {"x": "padded"}; see Stream.torch). `transform`:
-    instead of that, a function that makes an item of a Batch, which knows the lengths of its sequences too. `pin_memory`: where CUDA is there, tensors (not what
-    `transform` makes) are copied to pinned memory; not in the worker processes of a DataLoader, which pins what
-    they send if its own `pin_memory` says so. No test has had CUDA: they put stand-ins for it.
+    instead of that, a function that makes an item of a Batch, which has the lengths of its sequences, too.
+    `pin_memory`: if CUDA is available, tensors (not what `transform` makes) are copied to pinned memory; not in the
+    worker processes of a DataLoader, which pins what they send if its own `pin_memory` says so. This was tested with
+    stand-ins for CUDA only.
 
     Rank and world come from torch.distributed, or from the environment (batchfeed.world), unless `workers`
     and `rank` are given (the processes of a DataLoader are its num_workers); minibatch sizes count samples over
-    all ranks. Iterating again gives the next epoch. A copy, or a rank that is forked or spawned with it, goes on by
-    itself from where it was.
+    all ranks. Iterating again gives the next epoch. A copy, or the dataset in a rank that was forked or spawned with
+    it, goes on by itself from the same place.
 
-    Options, configurations and local files are looked at here, so that what is wrong with them is not first told
-    by a worker process; a corpus is opened where it is read.
+    Options, configurations and local files are checked here, so that their errors are not raised first in a worker
+    process; a corpus is opened in the process that reads it.
     """
 
     def __init__(
@@ -88,20 +89,21 @@ class Dataset(IterableDataset[Any]):
                 raise unexpected(name, but=OWN)
         self._opening = opening_of(what, section, set, dtype, limits, storage_options, options, state_list, path_map)
         look_at(self._opening)
-        self._world: Optional[tuple[int, World]] = None  # of the process that has spawned this one
+        self._world: Optional[tuple[int, World]] = None  # id and world of the process that spawned this one
         if "workers" in options:
             self._share(0)
         self._form, self._transform, self._pin_memory = form, transform, flag("pin_memory", pin_memory)
         self._report = report
         self._iterations = Iterations()
         self._reader: Optional[Reader] = None
-        self._pid = os.getpid()  # whose reader it is
-        self._offset = 0  # its minibatches are this one of every num_workers
+        self._pid = os.getpid()  # the process that opened the reader
+        self._offset = 0  # which of every num_workers minibatches the reader gives
         self._state: Optional[Mapping[str, Any]] = None  # where the next loop goes on
         self._rest: Optional[Iterator[Batch]] = None  # of the loop that a StatefulDataLoader has restored in this process
 
     def _world_here(self) -> World:
-        """This process's; a worker that was spawned cannot ask torch.distributed, and is told by the process that made it."""
+        """This process's rank and number of workers. A spawned worker of a DataLoader cannot ask torch.distributed, and
+        takes those that its parent process found."""
         given = self._opening.options
         if "workers" in given and ("rank" in given or given["workers"] == 1):
             return {"workers": given["workers"], "rank": given.get("rank", 0)}
@@ -111,7 +113,7 @@ class Dataset(IterableDataset[Any]):
         return world()
 
     def _share(self, offset: int) -> dict[str, int]:
-        """Which part of the stream is this process's."""
+        """The options of a reader that reads this process's part of the minibatches."""
         given, here = self._opening.options, self._world_here()
         if "rank" not in given and given.get("workers", here["workers"]) != here["workers"]:
             hint = "every rank says its own, rank=0 ...; the processes of a DataLoader are its num_workers="
@@ -130,20 +132,21 @@ class Dataset(IterableDataset[Any]):
         return self._reader
 
     def _here(self, offset: Optional[int] = None) -> Reader:
-        """This process's reader, at the place where it should go on. `offset`: where a StatefulDataLoader restores that place."""
+        """This process's reader, at the place where the next loop goes on. `offset`: given if a StatefulDataLoader
+        restores that place."""
         worker, reader = get_worker_info(), self._reader
         if reader is None or os.getpid() != self._pid:
             reader = self._open(_place(worker) if offset is None else offset)
             self._state, epoch = self._iterations.begin(worker, self._state, reader, own=offset is not None)
             if offset is None and worker is not None and self._state is not None:
-                # Every other loader asks worker 0 for the first minibatch, whatever its number.
+                # Any other loader takes its first minibatch from worker 0, also in mid-epoch: offsets count from there.
                 offset = (worker.id + int(self._state["minibatch"])) % worker.num_workers
                 if offset != self._offset:
                     reader = self._open(offset)
             reader.begin_epoch(epoch)
-        elif worker is None and self._iterations.are_of_workers():  # they have read since this process did
+        elif worker is None and self._iterations.are_of_workers():  # worker processes have read since this one did
             self._state, epoch = self._iterations.begin(worker, None, reader, own=False)
-            if (_coming(reader), reader._core.read, reader._core.loop) != (epoch, 0, 0):  # else it is there
+            if (_coming(reader), reader._core.read, reader._core.loop) != (epoch, 0, 0):  # else the reader is there already
                 reader.begin_epoch(epoch)
         if self._state is not None:
             reader.load_state_dict(self._state)
@@ -160,15 +163,15 @@ class Dataset(IterableDataset[Any]):
         if worker is None:
             self._iterations.choose(_coming(reader))
         elif epoch is not None:
-            if worker.dataset is self:  # not of a dataset around it, whose loops may be many in one
+            if worker.dataset is self:  # not if a dataset around it may loop over it several times
                 epoch = self._iterations.again(worker, epoch)
-            if self._offset != worker.id:  # it began in mid-epoch
+            if self._offset != worker.id:  # the loop before began in mid-epoch
                 reader = self._open(worker.id)
             reader.begin_epoch(epoch)
         return iter(reader)
 
     def _restored(self, offset: int) -> Iterator[Batch]:
-        """What a restored loop has left: nothing at its epoch's end, as the next epoch is for the next loop."""
+        """The rest of a restored loop: nothing at the end of its epoch, as the next epoch is for the next loop."""
         worker, reader = get_worker_info(), self._here(offset)
         self._state = None
         if worker is None:
@@ -182,7 +185,7 @@ class Dataset(IterableDataset[Any]):
                     self._iterations.end(worker, surely=True)
                 yield batch
 
-        # At its last minibatch: a loader that was saved behind the loop does not ask whether there are more.
+        # rest() notes the end with the last minibatch, as a loader that was saved behind the loop asks for no more.
         if left == 0:
             self._iterations.end(worker, surely=True)
         return iter(()) if reader._core.over else rest()
@@ -220,16 +223,16 @@ class Dataset(IterableDataset[Any]):
 
     @property
     def epoch(self) -> int:
-        """The number of the epoch that the next loop reads; inside a loop, of that one.
+        """The number of the epoch that the next loop reads; inside a loop, of the epoch that this one reads.
 
         `while dataset.epoch < 10:` around a loop with num_workers=0 does as many epochs in all whether a state was loaded
-        or not. Where worker processes have read it, ConfigError: `for epoch in range(10):` counts loops there.
+        or not. Raises ConfigError if worker processes have read the dataset: there `for epoch in range(10):` counts loops.
         """
         self._expect_own_reader("count loops, and save the count beside the loader's state")
         return _coming(self._here())
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration reads the epoch of this number; worker processes that persist do not hear of it."""
+        """The next loop reads the epoch of this number. Persistent worker processes that are there already do not."""
         epoch = whole("epoch", epoch)
         self._iterations.choose(epoch)
         self._state = None
@@ -256,18 +259,20 @@ class Dataset(IterableDataset[Any]):
             raise usage("python.state-of-workers", what, hint)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The next iteration goes on there, with any number of worker processes; those that persist do not hear of it.
+        """The next loop goes on where the state was taken, with any number of worker processes. Persistent ones that are
+        there already do not. Raises StateError for a state that is damaged.
 
-        Behind the last minibatch of an epoch that is with the next epoch. (A StatefulDataLoader with a state of there
-        ends that epoch first, with nothing, as without the stop; with a state of behind the loop it does not.)
+        A state from behind the last minibatch of an epoch goes on with the next epoch. (In a StatefulDataLoader a state
+        from inside the loop then gives a loop without items first, which ends the epoch as without the stop; a state
+        from behind the loop does not.)
         """
         worker, given = get_worker_info(), mapping("a state", state, "state_dict() gives")
-        for name in ("epoch", "minibatch", "ended"):  # what is needed before there is a reader to look at it
+        for name in ("epoch", "minibatch", "ended"):  # needed before there is a reader, which checks the state
             if not isinstance(given.get(name), SupportsIndex):
                 raise _state_error("state.damaged", f"the saved state is damaged: no number '{name}'", "use another saved state")
         self._state = given
         self._iterations.load(worker, self._state)
-        if worker is not None:  # a StatefulDataLoader's
+        if worker is not None:  # a StatefulDataLoader restores this worker
             own = dict(given)
             offset, before = int(own.pop("offset")), int(own.pop("num_workers", worker.num_workers))
             self._state = own
@@ -291,7 +296,7 @@ show_keywords(Dataset.__init__, Dataset, but=OWN)
 
 
 class _Loop:
-    """A loop over a dataset. A StatefulDataLoader saves and restores it too, and so tells one that goes on from a new one."""
+    """A loop over a dataset. A StatefulDataLoader saves and restores it, too: so a restored loop is told from a new one."""
 
     def __init__(self, data: Dataset) -> None:
         self._data = data
@@ -313,11 +318,11 @@ class _Loop:
         return self._batches
 
     def state_dict(self) -> dict[str, Any]:
-        self._begin()  # the dataset's state is to be that of the place where it begins
+        self._begin()  # so that the dataset's state is the place where this loop begins
         return {"begun": True}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        if get_worker_info() is None:  # in worker processes it is known by the dataset's state
+        if get_worker_info() is None:  # in worker processes the dataset's state restores the loop
             self._batches = self._data._restored(0)
 
 
@@ -326,18 +331,19 @@ def _state_error(id: str, what: str, hint: str) -> StateError:
 
 
 def _coming(reader: Reader) -> int:
-    """The epoch of which the next loop reads what is left, or all."""
+    """The epoch that the next loop reads, or reads the rest of."""
     coming = reader._coming()
     return reader.epoch if coming is None else coming
 
 
 def _place(worker: Any) -> int:
-    """In the order in which a DataLoader asks its workers."""
+    """The place of this process in the order in which a DataLoader asks its workers."""
     return 0 if worker is None else int(worker.id)
 
 
 def _pinned(tensor: Any) -> Any:
-    """A copy in pinned memory. Of sparse and nested tensors by their parts: not every version of PyTorch does it for the whole."""
+    """A copy in pinned memory. Sparse and nested tensors are pinned by their parts, as not every version of PyTorch can pin
+    them whole."""
     if tensor.layout == torch.sparse_csr:
         rows, columns, values = (part.pin_memory() for part in (tensor.crow_indices(), tensor.col_indices(), tensor.values()))
         return torch.sparse_csr_tensor(rows, columns, values, tensor.shape, check_invariants=False)

@@ -15,7 +15,7 @@ namespace {
 
 class TooManyErrors : public Opening {
  protected:
-  // 2,000 sequences in some 60 chunks; every 50th has a sample that is none.
+  // 2,000 sequences in some 60 chunks; every 50th has a sample that is no number.
   CtfOptions damaged(const std::string& stream, const std::string& name, std::uint64_t tolerated) {
     std::string text;
     for (int i = 0; i < 2000; ++i)
@@ -52,7 +52,7 @@ class TooManyErrors : public Opening {
     batchfeed::Setup setup;
     setup.sources = sources;
     setup.report = [this](const Notice& notice) {
-      if (notice.severity != Severity::error) return;  // others are told where they are found
+      if (notice.severity != Severity::error) return;  // warnings are told as soon as they are found
       const std::lock_guard lock(mutex_);
       told_.push_back(notice.fault.text());
     };
@@ -90,7 +90,7 @@ TEST_F(TooManyErrors, EndARunAtOnePlaceWhateverIsReadAhead) {
       EXPECT_EQ(end_of(open(sources), o, true).fault, alone.fault) << "what was read ahead of a state counts once";
     }
   }
-  // Of the file's order the place is known: the 21st of them.
+  // In the file's order the 21st error is the one too many.
   ReaderOptions o;
   o.order.kind = OrderKind::file;
   o.minibatch_size = {10};
@@ -109,7 +109,8 @@ TEST_F(TooManyErrors, DoNotCountTwiceInLaterEpochs) {
   EXPECT_GT(end.minibatches, 0u);
 }
 
-// A reader that is given up has read more than it gave; the next one of the source finds that again.
+// A reader that is destroyed early has found errors in chunks that it read ahead and never delivered. These do not
+// count: the source's next reader finds them again.
 TEST_F(TooManyErrors, AreForgottenWithChunksThatNobodyGot) {
   const std::shared_ptr<const Source> source = open({damaged("A", "a.ctf", 20)});
   ReaderOptions o;
@@ -125,7 +126,7 @@ TEST_F(TooManyErrors, AreForgottenWithChunksThatNobodyGot) {
   EXPECT_NE(end.fault.find("a.ctf:1008:9"), std::string::npos) << end.minibatches << ' ' << end.fault;
 }
 
-// Of many the first are told, and how many there were.
+// Of many errors only the first few are kept and told, and then how many more there were.
 TEST(ErrorsAhead, KeepNoMoreThanIsTold) {
   std::size_t told = 0, made = 0;
   FaultSink sink("f", 100'000, 1, [&](const Notice&) { ++told; });

@@ -23,7 +23,7 @@ namespace batchfeed::assemble {
 
 namespace {
 
-// That finds the files where they lie: of the folder nothing is a pattern.
+// The pattern for glob(): `name` behind its folder, in which no character counts as a pattern.
 std::string pattern_of(const std::string& name, const FileSystem& file_system) {
   const std::string place = io::located(name, file_system);
   std::string out;
@@ -34,11 +34,12 @@ std::string pattern_of(const std::string& name, const FileSystem& file_system) {
   return out + name;
 }
 
-// A few links of a folder to itself make any number of folders, and glob() keeps the names of those it finds. To open
-// one takes as long as to look at some hundred names. glob() says nothing of who asks to those it reads folders by.
+// A few links of a folder to itself make any number of folders, and glob() keeps all names it finds, so the bytes of
+// names are limited; opening a folder takes as long as some hundred names and counts as much. The state is
+// thread_local, as glob() passes no context to its callbacks.
 constexpr std::uint64_t kBytesOfFolder = 512;
-thread_local std::uint64_t names_left;
-thread_local bool more_names;
+thread_local std::uint64_t names_left;  // bytes
+thread_local bool more_names;           // than the limit allows
 
 struct Folder {
   ::DIR* entries;
@@ -51,12 +52,12 @@ void count(std::uint64_t bytes) {
   names_left -= more_names ? 0 : bytes;
 }
 
-// Where the system fails, names that are there are not found, and glob() goes on without a word: a corpus that lacks
-// some of its files. What is not there or is no folder is passed over, as in the shell; what is closed to us, too (at
-// the top of a disk there is lost+found), but it is told.
+// glob() silently passes over whatever the system fails to open or read, and the corpus would lack files: such a
+// failure ends the search instead. Names that do not exist or are no folders are passed over as in the shell; so are
+// folders without permission (as lost+found at the top of a disk), but with a warning.
 thread_local int failure;
 thread_local char failed_at[PATH_MAX];
-thread_local std::uint64_t closed;  // folders, or names in them
+thread_local std::uint64_t closed;  // folders or names without permission
 thread_local char closed_at[PATH_MAX];
 
 void look_at_failure(int error, const char* name) {
@@ -100,7 +101,7 @@ void* open_folder(const char* name) {
   return nullptr;
 }
 
-// Without `.` and `..`, which a pattern such as `.?` would fit: it leads down only.
+// Skips `.` and `..`: a pattern such as `.?` would match them, and lead up the tree.
 ::dirent* next_entry(void* folder) {
   const Folder& in = *static_cast<Folder*>(folder);
   if (is_over()) return nullptr;
@@ -129,10 +130,12 @@ void close_folder(void* folder) {
   ::closedir(owner->entries);
 }
 
-// `left` is what may be looked at, and then what is left of that.
+// The local files that `name` matches, sorted. `left`: bytes of names that may still be looked at; reduced by those
+// that were.
 std::vector<std::string> matching(const std::string& name, const FileSystem& file_system, const Limits& limits,
                                   const Report& report, std::uint64_t& left) {
-  const std::size_t folder = io::located(name, file_system).size() - name.size();  // which the user has not named
+  // The length of the folder in front of the name, which the user has not written.
+  const std::size_t folder = io::located(name, file_system).size() - name.size();
   ::glob_t found{};
   found.gl_opendir = open_folder;
   found.gl_readdir = next_entry;
@@ -160,13 +163,14 @@ std::vector<std::string> matching(const std::string& name, const FileSystem& fil
   tell_closed(name, folder, report);
   if (failed != 0) return out;
   for (std::size_t i = 0; i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i] + folder);
-  std::sort(out.begin(), out.end());  // as glob() does but for the locale
+  std::sort(out.begin(), out.end());  // glob() itself would sort by the locale
   return out;
 }
 
 }  // namespace
 
-// A name that exists is never a pattern.
+// A name that exists is a file's, not a pattern; a pattern without matches stays, so that opening it says what is
+// missing.
 std::vector<std::string> expand(const std::vector<std::string>& names, const FileSystem& file_system,
                                 const Limits& limits, const Report& report) {
   std::vector<std::string> out;

@@ -31,7 +31,7 @@ TEST_F(Opening, ShardsByPatternAreOneCorpusInOrderOfTheirNames) {
   EXPECT_EQ(std::vector<float>(values, values + 4), (std::vector<float>{1, 2, 3, 4}));
 }
 
-// The pattern of a URL goes to those who read URLs.
+// A URL's pattern is expanded by the user's FileSystem::glob.
 TEST_F(Opening, PatternsOfURLsAndPatternsThatFitNothing) {
   const std::string text = "|A 1\n";
   batchfeed::Setup setup;
@@ -52,7 +52,7 @@ TEST_F(Opening, PatternsOfURLsAndPatternsThatFitNothing) {
   setup.sources = {corpus({"mem://*.ctf", write("a.ctf", text)})};
   EXPECT_EQ(open_sources(setup)->chunks().size(), 2u);
   EXPECT_EQ(asked, (std::vector<std::string>{"mem://*.ctf"}));
-  // What fits nothing is a name, so that opening it says what is missing.
+  // A pattern without matches stays as a name, so that opening it says what is missing.
   named = {};
   EXPECT_EQ(expand({"mem://*.ctf", (folder_ / "no*.ctf").string()}, setup.file_system),
             (std::vector<std::string>{"mem://*.ctf", (folder_ / "no*.ctf").string()}));
@@ -61,7 +61,7 @@ TEST_F(Opening, PatternsOfURLsAndPatternsThatFitNothing) {
   EXPECT_EQ(asked.size(), 2u) << "files of this machine are not asked of it";
 }
 
-// Whoever reads URLs is not asked for what lies outside.
+// FileSystem::glob is not called for a pattern outside the roots.
 TEST_F(Opening, PatternsOfURLsLookInTheRootsOnly) {
   FileSystem files;
   files.roots = {"mem://in"};
@@ -81,7 +81,7 @@ TEST_F(Opening, PatternsOfURLsLookInTheRootsOnly) {
   EXPECT_EQ(asked.size(), 2u);
 }
 
-// Else the name of one file would quietly name others.
+// Otherwise the name of one file would silently stand for others.
 TEST_F(Opening, ANameThatExistsIsNoPattern) {
   const std::string bracketed = write("a[1].ctf", "|A 1\n"), starred = write("a*.ctf", "|A 2\n");
   write("a1.ctf", "|A 3\n");
@@ -92,7 +92,7 @@ TEST_F(Opening, ANameThatExistsIsNoPattern) {
             (std::vector<std::string>{"a[1].ctf", "a[2].ctf", "a1.ctf"}));
 }
 
-// Three links to the folder they lie in are as many folders as there are ways through them.
+// Three links to the folder that holds them give a folder for each path through them, so any number.
 TEST_F(Opening, PatternsLookAtNoMoreNamesThanTheLimit) {
   write("a.ctf", "|A 1\n");
   write("b.ctf", "|A 2\n");
@@ -117,7 +117,7 @@ TEST_F(Opening, PatternsLookAtNoMoreNamesThanTheLimit) {
   EXPECT_EQ(expand({folder + "/*/*/*.ctf"}).size(), 18u);
 }
 
-// Nobody in particular: a folder is never closed to root.
+// Runs as the user nobody, since root may read every folder.
 class AsNobody {
  public:
   AsNobody() : was_(::geteuid()) { EXPECT_TRUE(was_ != 0 || ::seteuid(65534) == 0); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The list of formats: a row each in what opens them and in what they are. Deleting its rows and its folder deletes a
-// format.
+// The list of formats. Each has a row in Opener, which opens it, and one in NatureOf, which describes it; deleting
+// these rows and the format's folder deletes the format.
 #include "assemble/open.h"
 #include "formats/cbf/cbf.h"
 #include "formats/ctf/ctf.h"

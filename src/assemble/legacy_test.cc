@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// HTKMLFReader: lists, labels and how they belong together.
+// HTKMLFReader: lists, labels, and how utterances are matched with their labels.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace batchfeed::assemble {
 namespace {
 
-// Chunks are closed when they have more than 3 frames of utterances that have labels (htk.md 5, 11.2).
+// A chunk is closed when it has more than 3 frames, of utterances with labels only (htk.md 5, 11.2).
 TEST_F(Opening, TheLegacyReaderCutsChunksOfUtterancesThatAreLabelled) {
   std::string list, labels = "#!MLF!#\n";
   for (int i = 1; i <= 9; ++i) {
@@ -58,7 +58,7 @@ TEST_F(Opening, TheLegacyReaderCutsChunksOfUtterancesThatAreLabelled) {
   EXPECT_EQ(keys(), "[u1][u3][u6][u7u8][u9]");
 }
 
-// Line by line, though one of them has no labels and chunks are cut anew.
+// Two lists are matched line by line, even where an entry has no labels and chunks are therefore cut again.
 TEST_F(Opening, UtterancesThatTheLegacyReaderListsTwiceKeepTheirPartners) {
   const std::string data = write("data", testing::htk_file(testing::ramp(20)));
   const auto list = [&](const std::string& name, std::vector<int> firsts) {
@@ -72,7 +72,7 @@ TEST_F(Opening, UtterancesThatTheLegacyReaderListsTwiceKeepTheirPartners) {
   batchfeed::Setup setup;
   setup.reader.keys = KeyMode::text;
   setup.reader.legacy_speech = true;
-  // The labels of u are too long for its first entry.
+  // u's labels have more frames than its first entry.
   MlfOptions states{.name = "l",
                     .files = {write("labels", "#!MLF!#\n\"u\"\n0 3 a 1\n.\n\"v\"\n0 3 a 0\n.\n")},
                     .dim = 2,
@@ -88,7 +88,7 @@ TEST_F(Opening, UtterancesThatTheLegacyReaderListsTwiceKeepTheirPartners) {
   }
 }
 
-// htk.md 7.6, 11.2: what stands in a label file about other utterances need not be sound.
+// htk.md 7.6, 11.2: labels of utterances that no list names may be damaged.
 TEST_F(Opening, LabelsThatTheLegacyReaderDoesNotWantMayBeDamaged) {
   const std::string data = write("data", testing::htk_file(testing::ramp(9)));
   batchfeed::Setup setup;
@@ -115,7 +115,7 @@ TEST_F(Opening, LabelsThatTheLegacyReaderDoesNotWantMayBeDamaged) {
       out += std::to_string(chunk.columns[1].samples(r)) + (chunk.is_invalid(r) ? "!" : "") + ' ';
     return out;
   };
-  EXPECT_EQ(rows(), "1 3 ");  // and an utterance may have one frame
+  EXPECT_EQ(rows(), "1 3 ");  // an utterance may have a single frame
   write("list", "w=" + data + "[0,1]\nv=" + data + "[0,2]\n");
   EXPECT_EQ(rows(), "0! 3 ");
   setup.reader.legacy_speech = false;

@@ -30,7 +30,7 @@ OpenContext context_of(const Setup& setup) {
 
 namespace {
 
-// Of several sources, which are joined by key.
+// Throws Error if the setup has several sources that cannot be joined by key.
 void expect_joinable(const Setup& setup) {
   if (setup.sources.size() < 2) return;
   if (!nature_of(setup.sources[0]).may_be_first) {
@@ -49,7 +49,8 @@ void expect_joinable(const Setup& setup) {
             .hint = "`keys = numeric`, with numbers for ids in the files too"});
 }
 
-// What a binary file calls its sequences stands beside it; joined they are by their numbers, as in the reference.
+// A warning if the source has keys that differ from its sequences' numbers: the keys of a binary file stand in a file
+// beside it, but joins are by number, as in the reference. Compares the first and the last sequence only.
 std::optional<Notice> joined_by_number(const Source& source) try {
   if (source.chunks().empty()) return std::nullopt;
   std::vector<SequenceInfo> table;
@@ -71,7 +72,7 @@ std::optional<Notice> joined_by_number(const Source& source) try {
   }
   return std::nullopt;
 } catch (const Error&) {
-  return std::nullopt;  // keys that cannot be read keep nobody from the data
+  return std::nullopt;  // unreadable keys are no reason not to read the data
 }
 
 void tell_collision(const OpenContext& context) {
@@ -94,7 +95,7 @@ void tell_joined_by_number(const Setup& setup, const std::vector<std::unique_ptr
   }
 }
 
-// `first` as it was opened, with nothing around it.
+// `first`: the first source as opened, not yet wrapped by OpenContext::around; the result refers to it.
 join::Options how_to_join(const Setup& setup, Source& first) {
   const Nature nature = nature_of(setup.sources[0]);
   join::Options how{.frames = setup.reader.pack.kind == Packing::frames && first.splits_frames(),
@@ -109,7 +110,7 @@ join::Options how_to_join(const Setup& setup, Source& first) {
   }
   for (const SourceOptions& options : setup.sources)
     how.same_length.push_back(nature.is_speech && nature_of(options).is_speech);
-  // Of all others together as much again as what the limit is for.
+  // The caches of all other sources together take at most memory_limit, beside what the reader itself holds.
   if (const std::uint64_t limit = setup.reader.memory_limit; limit != 0 && setup.sources.size() > 1)
     how.cache_bytes = std::min(how.cache_bytes, limit / (setup.sources.size() - 1));
   return how;
@@ -127,7 +128,7 @@ std::unique_ptr<Source> open_all(const Setup& setup, const OpenContext& context,
   expect_joinable(setup);
   std::vector<std::unique_ptr<Source>> sources;
   for (const SourceOptions& options : setup.sources) sources.push_back(open_one(options, context));
-  std::set<std::string> told;  // a join says again what its sources say
+  std::set<std::string> told;  // the notices of a join repeat those of its sources
   const auto tell = [&](const Source& source) {
     if (!context.report) return;
     for (const Notice& notice : source.notices()) {

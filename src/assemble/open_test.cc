@@ -133,7 +133,7 @@ TEST_F(Opening, ASourceWithoutChunksHasNothingInCommon) {
   EXPECT_EQ(refusal(setup), "join.no-common-keys");
 }
 
-// A state names a place in an order of chunks, so it is of data that are cut alike.
+// A state is a position in a shuffled order of chunks, so it is valid only for the same data cut into the same chunks.
 TEST_F(Opening, AStateBelongsToTheChunksWhereTheseAreShuffled) {
   std::string text;
   for (int k = 0; k < 200; ++k) text += std::to_string(k) + " |A " + std::to_string(k) + "\n";
@@ -253,7 +253,7 @@ TEST_F(Opening, AJoinThatIsLookedAtTellsEachSequenceItLeavesOut) {
   ASSERT_EQ(told.size(), 2u);
   EXPECT_NE(told[0].find("17"), std::string::npos) << told[0];
   EXPECT_NE(told[1].find("18"), std::string::npos) << told[1];
-  // Who wants to see every read is put around each source, before they are joined.
+  // OpenContext::around wraps each source before they are joined.
   unsigned around = 0;
   context.around = [&](std::unique_ptr<Source> source) {
     ++around;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Corpora of every format that can be read in pieces give the same stream so as in whole
-// chunks, for every packing, number of threads and worker, and from every state.
+// Corpora of every format that can be read in pieces give the same minibatches in pieces as in
+// whole chunks, for every packing, number of threads and of workers, and from every state.
 #include "model/pieces.h"
 
 #include <batchfeed/reader.h>
@@ -223,7 +223,7 @@ TEST_F(PiecesOf, EveryFormatGivesTheSameStream) {
   }
 }
 
-// So that memory that held one piece of a chunk holds the next.
+// With equal sizes the memory of one piece of a chunk can be reused for the next.
 TEST_F(PiecesOf, AreNoLargerThanAskedForAndOfOneSize) {
   std::string lines;
   for (int i = 0; i < 1000; ++i) lines += std::to_string(1000 + i) + " |a 1.5 2\n";
@@ -237,14 +237,14 @@ TEST_F(PiecesOf, AreNoLargerThanAskedForAndOfOneSize) {
       EXPECT_LE(pieces.chunks()[c].bytes, bytes + std::size("1000 |a 1.5 2"));
       sizes[pieces.part(c).chunk].push_back(pieces.chunks()[c].bytes);
     }
-    for (const auto& [chunk, of_chunk] : sizes) {  // the last one has what is left
+    for (const auto& [chunk, of_chunk] : sizes) {  // the last piece of a chunk has the rest and may be smaller
       for (std::size_t i = 0; i + 1 < of_chunk.size(); ++i) EXPECT_EQ(of_chunk[i], of_chunk[0]) << chunk;
       EXPECT_LE(of_chunk.back(), of_chunk[0]) << chunk;
     }
   }
 }
 
-// So that they need not be copied: each ends where a piece does.
+// Each minibatch ends where a piece does, so that its rows need not be copied.
 TEST_F(PiecesOf, AreMinibatchesWhereTheseAreAboutAsLarge) {
   int of_large_chunks = 0;
   for (const auto& [name, open] : corpora()) {
@@ -345,7 +345,7 @@ TEST_F(PiecesOf, RowsStandWhereTheyAreInTheFile) {
   }
 }
 
-// Each damaged sequence costs one of the budget, in whichever runs and however often it is read.
+// A damaged sequence counts once towards max_errors, no matter in which pieces and how often it is read.
 TEST_F(PiecesOf, DamageIsCountedOnce) {
   std::string told[2];
   for (const bool cut : {false, true}) {
@@ -397,7 +397,7 @@ TEST_F(PiecesOf, ShortSamplesAreToldOnceForEachChunk) {
   EXPECT_EQ(told[0], told[1]);
 }
 
-// Partners in another order would be read over and over again.
+// With partners in another order, each piece would need nearly all of the other source's chunks again.
 TEST_F(PiecesOf, AJoinOutOfStepIsNotCut) {
   CtfOptions first = text("a", 700);
   std::string backwards;
@@ -449,7 +449,7 @@ TEST_F(PiecesOf, AReaderHoldsSomePiecesOfALargeChunk) {
   Reader shuffled(whole, options);
   while (shuffled.next(batch)) {
   }
-  EXPECT_GT(shuffled.memory_peak(), 24'000'000u);  // that in this order all of it is needed
+  EXPECT_GT(shuffled.memory_peak(), 24'000'000u);  // a shuffle needs the whole chunk
 }
 
 }  // namespace

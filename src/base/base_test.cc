@@ -58,7 +58,7 @@ TEST(Cursor, AFieldThatIsCutOffIsNoFieldAndTakesNothing) {
 
 TEST(Cursor, TakeComparesBeforeItMultiplies) {
   const std::vector<std::byte> data(64);
-  // Products of these with 8 wrap to something small in 64 or 32 bits.
+  // Multiplied by 8, most of these wrap around to a small number in 64 or 32 bits.
   const std::uint64_t counts[] = {9,    1ull << 29, (1ull << 29) + 1, 1ull << 32, 1ull << 61, (1ull << 61) + 1,
                                   kMax, kMax / 8};
   for (const std::uint64_t count : counts) {
@@ -212,7 +212,7 @@ TEST(Fault, TextFollowsTheGrammar) {
 TEST(Fault, KindsHaveTheirNames) {
   EXPECT_EQ(name(FaultKind::usage), "usage");
   EXPECT_EQ(name(FaultKind::internal), "internal");
-  EXPECT_EQ(name(static_cast<FaultKind>(200)), "");  // a value that there is not
+  EXPECT_EQ(name(static_cast<FaultKind>(200)), "");  // not an enumerator
 }
 
 RC_GTEST_PROP(TextTable, NumbersTextsAsTheyAppear, (const std::vector<std::string>& texts)) {
@@ -229,7 +229,7 @@ RC_GTEST_PROP(TextTable, NumbersTextsAsTheyAppear, (const std::vector<std::strin
   for (std::size_t i = 0; i < fresh.size(); ++i) RC_ASSERT(table[i] == fresh[i]);
 }
 
-// Names that begin alike, in no order, some of which come again at once and others later; by tens and by thousands.
+// Unsorted names with common prefixes, some repeated within a call and some in a later one; tens and thousands a call.
 TEST(TextTable, NumbersManyAtOnceAsOneByOne) {
   std::mt19937_64 draw(7);
   for (const bool reserved : {false, true}) {
@@ -326,7 +326,7 @@ TEST(WorkingFolder, IsTheWholePathOrNothing) {
   fs::current_path(before);
 }
 
-// One number more or less must not be one place further: that is what a hostile file would count on.
+// Consecutive keys must not get consecutive places: a hostile file would rely on that.
 TEST(SeededHash, SpreadsWhatLiesInARow) {
   const SeededHash hash, again;
   std::array<int, 64> places{};
@@ -351,7 +351,7 @@ TEST(SortByKey, IsAStableSort) {
   for (const std::size_t n :
        {std::size_t{0}, std::size_t{1}, std::size_t{2'047}, std::size_t{2'048}, std::size_t{9'000}}) {
     for (unsigned bits = 0; bits <= 64; bits += 4) {
-      const std::uint64_t low = draw.next();  // digits in which none differs lie above and below the others
+      const std::uint64_t low = draw.next();  // the keys differ in `bits` bits only, with equal bits above and below
       std::vector<Record> records;
       for (std::size_t i = 0; i < n; ++i)
         records.push_back({bits == 64 ? draw.next() : low ^ (draw.next() & ((1ull << bits) - 1)) << (bits % 16), i});

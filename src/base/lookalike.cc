@@ -10,7 +10,9 @@ namespace {
 struct Range {
   std::uint32_t first, last;  // of code points
   const char* name;
-  const char* meant;  // a number: the digits begin there; empty: nothing is meant
+  // The ASCII text that was meant; empty if the character should go. Of a range of ten or more code points it is what
+  // the first one stands for, and the others stand for the ASCII characters after it.
+  const char* meant;
 };
 
 constexpr Range kRanges[] = {
@@ -50,7 +52,7 @@ constexpr Range kRanges[] = {
     {0xFF01, 0xFF5E, "a full-width character", "!"},
 };
 
-// Of Windows' code page, where text is no UTF-8.
+// Bytes of Windows code page 1252, for text that is not UTF-8.
 constexpr Range kBytes[] = {
     {0x85, 0x85, "an ellipsis", "..."},
     {0x91, 0x92, "a curly quote", "'"},

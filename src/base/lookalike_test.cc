@@ -12,7 +12,7 @@ TEST(Lookalike, SaysWhatItIsAndWhatWasMeant) {
   } kCases[] = {
       {"", ""},
       {"-1.5 'plain' \"text\"", ""},
-      {"f\xC3\xBCr \xE6\x97\xA5", ""},  // letters of people's own
+      {"f\xC3\xBCr \xE6\x97\xA5", ""},  // letters of other languages look like no ASCII
       {"\xE2\x88\x92"
        "1",
        "U+2212 is a minus sign; write '-'"},

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kLargePage = Regions::kMost;
 
-// Of the process, for as long as it lives: buffers may be the last that it destroys.
+// Never destroyed: static objects that own buffers may be destroyed after everything else.
 constinit std::mutex shared_mutex;
 constinit Regions shared_regions;
 static_assert(std::is_trivially_destructible_v<std::mutex> && std::is_trivially_destructible_v<Regions>);
@@ -45,8 +45,8 @@ void* allocate(std::size_t bytes) noexcept {
   const std::size_t rounded = (bytes + unit - 1) / unit * unit;
   void* const memory = std::aligned_alloc(unit, rounded);
 #if defined(MADV_HUGEPAGE)
-  // Advice: where it is not taken, all is as without it. Not for the last page, unless more than half of it
-  // will be used when a sixteenth was asked for in advance.
+  // Only advice, so its result does not matter. The last large page is left out unless more than half of it will be
+  // used, assuming that callers asked for a sixteenth more than they need yet.
   const std::size_t used = bytes - bytes / 17;
   const std::size_t pages = std::min((used + kLargePage / 2) / kLargePage, bytes / kLargePage);
   if (memory != nullptr && unit == kLargePage) ::madvise(memory, pages * kLargePage, MADV_HUGEPAGE);

@@ -10,9 +10,10 @@ namespace batchfeed {
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kRegion = std::size_t{16} << 20;  // begins at a multiple of it
+constexpr std::size_t kRegion = std::size_t{16} << 20;  // a region's size, and its alignment: see release()
 
-// From the system itself: an allocator that is given back so much at a time would keep more from then on.
+// By mmap() and not malloc(): once malloc() has been given back a block of this size, it raises its mmap threshold and
+// keeps more free memory from then on.
 void* map_region() noexcept {
   void* const memory = ::mmap(nullptr, 2 * kRegion, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -21,7 +22,7 @@ void* map_region() noexcept {
   if (before != 0) ::munmap(begin, before);
   ::munmap(begin + before + kRegion, kRegion - before);
 #if defined(MADV_HUGEPAGE)
-  ::madvise(begin + before, kRegion, MADV_HUGEPAGE);  // advice: where it is not taken, all is as without it
+  ::madvise(begin + before, kRegion, MADV_HUGEPAGE);  // only advice, so its result does not matter
 #endif
   return begin + before;
 }
@@ -30,20 +31,20 @@ constexpr std::size_t rounded(std::size_t bytes) noexcept { return (bytes + kLin
 
 }  // namespace
 
-// Stands in the first bytes of what is free.
+// A free range of a region; stored in the range's own first bytes.
 struct Regions::Free {
   std::size_t bytes;
-  Free* next;  // by address
+  Free* next;  // in the order of their addresses
 
   std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this); }
   std::byte* end() noexcept { return begin() + bytes; }
 };
 
-// Stands in the first line of a region.
+// Stored in the first 64 bytes of a region; blocks follow.
 struct Regions::Region {
-  std::size_t left;  // bytes, of all that is free
+  std::size_t left;  // free bytes, in all ranges together
   Free* free;
-  Region *before, *behind;  // of those that are open
+  Region *before, *behind;  // neighbours in the list of open regions
 
   std::byte* begin() noexcept { return reinterpret_cast<std::byte*>(this) + kLine; }
 };
@@ -84,7 +85,7 @@ void* Regions::take(Region& region, std::size_t bytes) noexcept {
   return found;
 }
 
-// What is free on both sides becomes one with it.
+// The block becomes a free range, merged with the free ranges right before and behind it.
 void Regions::give(Region& region, void* block, std::size_t bytes) noexcept {
   Free* before = nullptr;
   Free* behind = region.free;

@@ -27,7 +27,7 @@ struct Block {
   std::size_t bytes = 0;
 };
 
-// Sizes from the least to the most, those at the ends more often than by chance.
+// Sizes from kLeast to kMost, the two ends more often than by chance.
 std::size_t draw_size(CounterRng& rng) {
   switch (rng.below(8)) {
     case 0: return Regions::kLeast;
@@ -57,7 +57,7 @@ TEST(Regions, GiveBlocksThatNeverMeet) {
           ASSERT_LE(std::prev(behind)->first + std::prev(behind)->second, block.at);
         }
         places.emplace(block.at, block.bytes);
-        // Its ends are what a neighbour's would be written over.
+        // A block that overlapped its neighbour would overwrite the neighbour's first or last bytes.
         std::memset(block.at, static_cast<int>(block.bytes % 251), 64);
         std::memset(block.at + block.bytes - 64, static_cast<int>(block.bytes % 251), 64);
         blocks.push_back(block);

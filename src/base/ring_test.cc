@@ -17,7 +17,7 @@
 namespace batchfeed {
 namespace {
 
-// 0: the front goes; else it comes to the back.
+// A step that is a multiple of 3 pops the front, any other is pushed at the back.
 RC_GTEST_PROP(Ring, IsAQueue, (const std::vector<int>& steps)) {
   Ring<int> ring;
   std::deque<int> queue;
@@ -49,7 +49,7 @@ TEST(Ring, GrowsWhileItGoesRound) {
   for (std::size_t i = 0; i < ring.size(); ++i) EXPECT_EQ(*ring[i], out + static_cast<int>(i));
 }
 
-// Of which the system gives three.
+// A thread type of which the system gives only three.
 class Scarce {
  public:
   template <class Work>

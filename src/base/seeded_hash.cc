@@ -8,7 +8,7 @@
 namespace batchfeed {
 
 std::uint64_t table_seed() noexcept {
-  // When a process begins, and where the system puts its stack and its code, is not to be foreseen.
+  // The time of the first call and, by ASLR, the addresses of stack and code: nobody can predict them.
   static const std::uint64_t seed = [] {
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     return Fingerprint()

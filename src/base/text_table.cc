@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLargestBlock = std::size_t{1} << 20, kAtOnce = 32;
 
-// Seven in eight are taken at most.
+// Of 2^bits slots, at most seven in eight are used.
 constexpr std::uint64_t most_texts(unsigned bits) {
   return (std::uint64_t{1} << bits) - (std::uint64_t{1} << bits) / 8;
 }
@@ -123,7 +123,8 @@ void TextTable::push(std::string_view text) {
   }
   char* to = at_;
   if (needed > left_) {
-    const bool alone = needed > next_block_ / 4;  // the rest of the block before is for others still
+    // A long text gets a block of its own, so that the room left in the shared block is not lost.
+    const bool alone = needed > next_block_ / 4;
     Buffer<char> block;
     block.reserve(alone ? needed : next_block_);
     to = block.data();
@@ -154,14 +155,15 @@ void TextTable::reserve(std::uint64_t texts) {
   if (bits != bits_) grow(bits);
 }
 
-// Slots are read front to back, and written nearly so.
+// Slots are in the order of their hashes, so both tables are walked nearly front to back.
 void TextTable::grow(unsigned bits) {
   Buffer<std::uint64_t> before;
   before.resize(std::size_t{1} << bits);
   std::memset(before.data(), 0, before.size() * sizeof(std::uint64_t));
   before.swap(slots_);
   const std::uint64_t mask_before = std::exchange(mask_, (std::uint64_t{1} << bits) - 1);
-  const bool enough = bits + std::exchange(bits_, bits) <= 64;  // bits of a hash stand there for its new place
+  // Whether a slot holds enough of the hash's upper bits to tell its place in the larger table.
+  const bool enough = bits + std::exchange(bits_, bits) <= 64;
   for (const std::uint64_t slot : before) {
     if (slot == 0) continue;
     const std::uint64_t number = slot & mask_before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Words of people, and words for them: names that are nearly right, text of files in messages.
+// Nearly right names that users write, and text of files as messages quote it.
 #include "base/words.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@ namespace batchfeed::compressed {
 
 namespace {
 
-constexpr std::uint64_t kAnyRatio = 64u << 20;  // small results are never called bombs
+constexpr std::uint64_t kAnyRatio = 64u << 20;  // up to so many unpacked bytes no ratio is refused
 
 [[noreturn]] void fail(const Stored& file, const char* id, std::uint64_t byte, std::string what, std::string hint) {
   throw Error(Fault{.kind = FaultKind::format,
@@ -28,7 +28,7 @@ Codec codec_of(std::span<const std::byte> head) noexcept {
   // gzip: magic, deflate, no reserved flag.
   if (byte(0) == 0x1f && byte(1) == 0x8b && byte(2) == 8 && byte(3) < 0x20) return Codec::gzip;
   if (byte(0) == 0x28 && byte(1) == 0xb5 && byte(2) == 0x2f && byte(3) == 0xfd) return Codec::zstd;
-  // A skippable frame in front, as parallel packers write it.
+  // A skippable frame, which parallel compressors write in front of the first zstd frame.
   if (byte(0) >= 0x50 && byte(0) <= 0x5f && byte(1) == 0x2a && byte(2) == 0x4d && byte(3) == 0x18) return Codec::zstd;
   return Codec::none;
 }

@@ -22,7 +22,7 @@
 namespace batchfeed::compressed {
 namespace {
 
-// Text that packs about as corpora do, and differently in every part.
+// Text that compresses about as well as corpora do, and has no two equal parts.
 std::string corpus(std::size_t size, unsigned seed = 1) {
   std::mt19937 draw(seed);
   std::string out;
@@ -146,7 +146,7 @@ TEST(Compressed, EveryPartReadsAsInThePlainFile) {
   }
 }
 
-// Through a pipe that gives a few bytes at a time, or many.
+// What a Pipe unpacks from `compressed`, read `most` bytes at a time at most.
 std::string piped(const std::string& compressed, std::size_t most, const Limits& limits = {}) {
   std::size_t at = 0;
   Pipe pipe(
@@ -314,14 +314,14 @@ TEST(Compressed, WhatFollowsBehindIsTold) {
   }
 }
 
-// Tapes fill up their blocks; more than 64 MiB of zeros is a file that was given its size before its bytes.
+// A skippable frame of so many bytes in all.
 std::string skippable(std::size_t bytes) {
   std::string frame("\x50\x2A\x4D\x18", 4);
   for (int shift = 0; shift < 32; shift += 8) frame += static_cast<char>((bytes - 8) >> shift & 0xFF);
   return frame + std::string(bytes - 8, 'x');
 }
 
-// Not by a call for each: a file may have millions.
+// One read for each frame or member would be slow: a file may have millions.
 TEST(Compressed, ManySmallFramesAndMembersAreReadInPieces) {
   for (const Codec codec : {Codec::zstd, Codec::gzip}) {
     std::string bytes = codec == Codec::zstd ? zstd(corpus(100)) : gzip(corpus(100));
@@ -338,7 +338,7 @@ TEST(Compressed, ManySmallFramesAndMembersAreReadInPieces) {
   }
 }
 
-// Also where it begins in one piece of 64 KiB of the file and ends in the next.
+// Also where the frame's magic begins in one 64 KiB piece of the file and ends in the next.
 TEST(Compressed, AFrameOfOldZstdIsToldWhereverItBegins) {
   const std::string first = zstd(corpus(100));
   for (std::size_t at = 65'530; at < 65'540; ++at) {
@@ -350,6 +350,8 @@ TEST(Compressed, AFrameOfOldZstdIsToldWhereverItBegins) {
   }
 }
 
+// Tapes fill up their blocks with zeros; more than 64 MiB of them is a file that was made as large as it should become
+// and never written to its end.
 TEST(Compressed, ZerosBehindGzipAreNoMoreThanABlock) {
   const std::string bytes = gzip("0 |v 1\n");
   EXPECT_EQ(fault_of(bytes + std::string(64u << 20, '\0')).id, "");
@@ -358,7 +360,7 @@ TEST(Compressed, ZerosBehindGzipAreNoMoreThanABlock) {
   EXPECT_EQ(fault.at.byte, bytes.size());
 }
 
-// A pipe holds only what came last.
+// A pipe holds only its last bytes, so the zeros have to be checked in one pass.
 TEST(Compressed, ZerosBehindGzipMayComeThroughAPipe) {
   const std::string bytes = gzip("0 |v 1\n");
   for (const std::size_t zeros : {300u << 10, 10u << 20, 64u << 20})
@@ -380,7 +382,7 @@ TEST(Compressed, BombsMeetALimit) {
 }
 
 TEST(Compressed, WhatThisBuildCannotReadIsSaidByName) {
-  EXPECT_TRUE(supported(Codec::gzip) && supported(Codec::zstd));  // or these tests are not built
+  EXPECT_TRUE(supported(Codec::gzip) && supported(Codec::zstd));  // without both, these tests are not built
   try {
     fail_unsupported("x.ctf.zst", Codec::zstd);
   } catch (const Error& error) {
@@ -397,7 +399,7 @@ TEST(SeekTable, ThatDoesNotFitIsTold) {
     bytes[at] = static_cast<char>(bytes[at] ^ value);
     return fault_of(bytes).id;
   };
-  EXPECT_EQ(with(good.size() - 6, 1), "compressed.damaged");  // very many frames
+  EXPECT_EQ(with(good.size() - 6, 1), "compressed.damaged");  // number of frames, its highest byte
   EXPECT_EQ(with(good.size() - 5, 4), "compressed.damaged");  // reserved bit
   EXPECT_EQ(with(rows + 4, 1), "compressed.damaged");         // unpacked size
   EXPECT_EQ(with(rows + 8 + 4, 1), "compressed.damaged");
@@ -406,7 +408,8 @@ TEST(SeekTable, ThatDoesNotFitIsTold) {
 TEST(SeekTable, ThatIsNotOfTheWholeFileIsNotUsed) {
   const std::string good = seekable(text());
   const std::size_t rows = good.size() - 9 - 3 * 8;
-  for (const std::size_t at : {good.size() - 9, rows, rows - 8}) {  // number of frames, compressed size, its mark
+  for (const std::size_t at :
+       {good.size() - 9, rows, rows - 8}) {  // number of frames, compressed size, skippable magic
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
     const Opened opened(bytes);
@@ -431,7 +434,7 @@ TEST(ZstdWriter, MakesWhatZstdUnpacks) {
   EXPECT_EQ(Opened(seekable("")).unpacked.size(), 0u);
 }
 
-// Whatever a frame or member is cut into, and wherever reading begins.
+// Whatever frames or members the text is cut into, and wherever reading begins.
 RC_GTEST_PROP(CompressedProperty, ReadsAreSlicesOfTheText, ()) {
   std::string all, bytes;
   const bool gz = *rc::gen::arbitrary<bool>();

@@ -14,9 +14,9 @@ namespace batchfeed::compressed {
 
 namespace {
 
-constexpr int kRaw = -15, kGzip = 15 + 16;  // zlib's names for the two forms of 32 KiB windows
+constexpr int kRaw = -15, kGzip = 15 + 16;  // zlib's windowBits: a 32 KiB window, raw deflate or gzip
 constexpr std::size_t kTrailer = 8;         // CRC and size behind a member
-// Zeros that may stand behind the last one: more than any block of a tape, and soon looked through.
+// Zeros that may stand behind the last member: more than any block of a tape, and few enough to check them all.
 constexpr std::uint64_t kMostPadding = 64u << 20;
 
 class Inflater : public Decoder {
@@ -52,17 +52,18 @@ class Inflater : public Decoder {
   }
   bool at_point() const noexcept override { return block_end_; }
   Point point() const noexcept override {
-    // Behind a gzip header zlib says it is at the end of a block as well.
+    // zlib reports the end of a gzip header as a block's end, too. The low bits of data_type are the unused bits of the
+    // last input byte.
     return {.compressed = piece_.position(), .unpacked = at_, .bits = static_cast<std::uint8_t>(z_.data_type & 7)};
   }
   bool finish_frame(const Stored&) override { return true; }
   std::uint64_t at() const noexcept override { return at_; }
   bool at_end() const noexcept override { return end_; }
-  // zlib does not say; its manual does: a window and about 7 KiB.
+  // zlib has no function for this; its manual says that inflating takes the window and about 7 KiB.
   std::size_t bytes() const noexcept override { return sizeof *this + kWindow + (std::size_t{7} << 10); }
 
  private:
-  // Behind a member: another one, the end, or zeros up to the end, as tapes have.
+  // Behind a member stand another member, the end of the file, or zeros up to the end as on tapes.
   void next_member(const Stored& file) {
     if (raw_) {
       for (std::size_t i = 0; i < kTrailer; ++i) {
@@ -118,7 +119,7 @@ class Inflater : public Decoder {
   z_stream z_{};
   Piece piece_;
   std::uint64_t at_ = 0;
-  bool raw_ = false;  // begun inside a member, whose trailer zlib does not see then
+  bool raw_ = false;  // begun inside a member as raw deflate: zlib does not read this member's trailer
   bool end_ = false;
   bool block_end_ = false;
 };

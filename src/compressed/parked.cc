@@ -21,7 +21,7 @@ struct Entry {
 
 constinit std::mutex mutex;
 
-// With the lock. What is taken out is freed without it.
+// All parked decoders. Used with the mutex held; decoders that are moved out are freed after it is released.
 struct Lot {
   std::list<Entry> all;  // least recently parked first
   std::size_t bytes = 0;
@@ -32,7 +32,7 @@ struct Lot {
   }
 };
 
-// Never destroyed: files may be the last that the process destroys.
+// Never destroyed: static objects that own files may be destroyed after everything else.
 Lot& lot() {
   static Lot& made = *new Lot;
   return made;
@@ -45,7 +45,7 @@ std::unique_lock<std::mutex> hold() noexcept {
   return std::unique_lock(mutex);
 }
 
-// Of one file: one for each thread that reads, and some.
+// The most decoders of one file: one for each reading thread, and some more.
 std::size_t most_of_one() noexcept {
   static const std::size_t most = std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 32);
   return most;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-// Stands somewhere and says that it is large.
+// A decoder that says it stands at `at` and takes `bytes` of memory, and decodes nothing.
 class Standing : public Decoder {
  public:
   explicit Standing(std::uint64_t at, std::size_t bytes = kMiB) : at_(at), bytes_(bytes) {}
@@ -69,7 +69,7 @@ TEST(Parked, AFileThatIsClosedLeavesNothing) {
   EXPECT_EQ(parked_bytes(), 0u);
 }
 
-// However many files there are; those that waited longest go.
+// The limit is of all files together; the decoders that were parked longest ago are dropped.
 TEST(Parked, AllFilesTogetherHoldSoMuch) {
   constexpr std::size_t kFiles = 500, kMost = kMostParked / kMiB;
   const std::deque<Parked> files(kFiles);
@@ -97,7 +97,7 @@ TEST(Parked, OneFileHoldsAFewAndUsesThemAgain) {
   EXPECT_EQ(taken(file, 200, 300), std::nullopt) << "there may be another";
 }
 
-// Or reading on would begin from the beginning each time.
+// If it were dropped, each read would begin from the beginning of the file.
 TEST(Parked, TheLastOneStaysHoweverLargeItIs) {
   const Parked one, other;
   add(one, 1);
@@ -109,7 +109,7 @@ TEST(Parked, TheLastOneStaysHoweverLargeItIs) {
   EXPECT_EQ(parked_bytes(), kMiB);
 }
 
-// Whoever held the lock at the fork does not exist in the child.
+// The thread that held the lock at the fork does not exist in the child.
 TEST(Parked, AForkedChildReadsOn) {
   const Parked mine, others;
   const std::jthread busy([&](const std::stop_token& stop) {

@@ -12,7 +12,8 @@ namespace batchfeed::compressed {
 
 namespace {
 constexpr std::size_t kPiece = std::size_t{64} << 10;
-// Decoders read on from where they are, but look back into the piece they took last.
+// Bytes that stay in memory although they were read: a decoder reads forward, but may look back as far as the piece it
+// took last.
 constexpr std::size_t kKept = 2 * kPiece;
 }  // namespace
 
@@ -70,9 +71,9 @@ struct Pipe::State {
   Limits limits;
   Stored stored{name, 0, {}};
   std::vector<std::byte> held;  // the last bytes of the pipe
-  std::uint64_t held_from = 0;
+  std::uint64_t held_from = 0;  // their offset in it
   bool ended = false;
-  std::unique_ptr<Decoder> decoder;  // unless there is nothing to unpack
+  std::unique_ptr<Decoder> decoder;  // null if the pipe is not compressed
   std::uint64_t at = 0;              // unpacked bytes given
 };
 

@@ -53,7 +53,8 @@ std::optional<SeekTable> read_seek_table(const Stored& file) {
       table.unpacked += u32(entry + 4);
     }
   }
-  if (compressed != begin) return std::nullopt;  // of the last of several files that were put together
+  // Of several files that were concatenated, this table covers only the last.
+  if (compressed != begin) return std::nullopt;
   return table;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Any bytes as a compressed file: a fault, or parts that are slices of the whole.
+// Any bytes as a compressed file: either a fault, or every part read is the same slice of the whole.
 // Byte 0: codec and limits; byte 1: where the second reading begins.
 #include <algorithm>
 #include <cstdlib>

@@ -15,12 +15,12 @@ namespace {
 
 bool before(std::uint64_t offset, const Point& point) { return offset < point.unpacked; }
 
-// What the file says that it unpacks to, for what to expect only: of several members or
-// frames it is the last or the first; 0 if it does not say.
+// The unpacked size that the file states; 0 if it states none. Only an estimate: the size is that of the last gzip
+// member or of the first zstd frame.
 std::uint64_t told_size(const Stored& file, Codec codec) {
   std::array<std::byte, 18> bytes{};
   if (file.size < bytes.size()) return 0;
-  const bool is_gzip = codec == Codec::gzip;  // it says so, modulo 2^32, in its last four bytes
+  const bool is_gzip = codec == Codec::gzip;  // its last four bytes are the size modulo 2^32
   const auto part = std::span(bytes).first(is_gzip ? 4 : bytes.size());
   file.read(is_gzip ? file.size - part.size() : 0, part);
   if (!is_gzip) return told_frame_size(part);
@@ -36,7 +36,7 @@ Unpacked::Unpacked(const Stored& file, Codec codec, const Limits& limits, std::s
   if (!supported(codec)) fail_unsupported(file.path, codec);
   if (keep != 0 && told_size(file, codec) > keep) room_ = 0;
   points_.push_back({});
-  windows_.resize(kWindow);  // number 0 stands for none
+  windows_.resize(kWindow);  // a placeholder: Point::window = 0 means none
   if (codec == Codec::gzip) {
     scan_gzip(file, limits);
     return;
@@ -52,7 +52,8 @@ Unpacked::Unpacked(const Stored& file, Codec codec, const Limits& limits, std::s
   scan_zstd(file, limits);
 }
 
-// Where a table says how much it is. What is damaged is for those who read it.
+// Unpacks a file with a seek table into memory, if its size fits. Damage ends that without a fault; whoever reads the
+// damaged part gets it.
 void Unpacked::keep_all(const Stored& file) {
   if (size_ > room_) return;
   std::vector<std::byte> piece(kBlock);
@@ -105,11 +106,12 @@ std::uint64_t Unpacked::longest_way() const noexcept {
   return most;
 }
 
-// Every second point goes when there are too many, with its window.
+// When there are too many points, drops every second one with its window.
 void Unpacked::add(const Point& point, std::span<const std::byte> window) {
   if (point.unpacked < points_.back().unpacked + spacing_.bytes) return;
   if (points_.size() == spacing_.most) {
-    // At least as far apart as the rest will be, so that old points do not get ever thinner.
+    // From now on at least as far apart as the points that stay are on average, so that the front of the file is not
+    // thinned out again and again.
     spacing_.bytes = std::max(2 * spacing_.bytes, points_.back().unpacked / (spacing_.most / 2));
     std::size_t kept = 0;
     for (std::size_t i = 0; i < points_.size(); i += 2) {
@@ -132,7 +134,7 @@ void Unpacked::add(const Point& point, std::span<const std::byte> window) {
 }
 
 void Unpacked::scan_gzip(const Stored& file, const Limits& limits) {
-  // What was unpacked last, in a ring of two windows: the newest one is always in one piece.
+  // The bytes unpacked last, in a buffer of two windows, so that the newest 32 KiB are always contiguous.
   std::vector<std::byte> recent(2 * kWindow);
   std::size_t fill = 0;
   const std::unique_ptr<Decoder> decoder = make_decoder(Codec::gzip, window_bytes_);
@@ -169,7 +171,7 @@ const Point& Unpacked::point_before(std::uint64_t offset) const noexcept {
   return *std::prev(std::upper_bound(points_.begin(), points_.end(), offset, before));
 }
 
-// A decoder that stands at `offset` or between it and the point before.
+// A decoder that stands at `offset`, or between it and the last point before it.
 std::unique_ptr<Decoder> Unpacked::take(const Stored& file, std::uint64_t offset) const {
   const Point& point = point_before(offset);
   std::unique_ptr<Decoder> decoder = parked_.take(point.unpacked, offset);
@@ -180,7 +182,8 @@ std::unique_ptr<Decoder> Unpacked::take(const Stored& file, std::uint64_t offset
   return decoder;
 }
 
-// As far as one frame goes. It must begin and end where the seek table says.
+// Fills `out` up to the end of the current frame, and returns how much. Throws Error if the frame does not begin and
+// end where the seek table says.
 std::size_t Unpacked::decode_frame(const Stored& file, Decoder& decoder, std::span<std::byte> out) const {
   const auto disagree = [&] {
     fail_damaged(file, codec_, point_before(decoder.at()).compressed, "its seek table and its frames do not agree");
@@ -216,7 +219,7 @@ void Unpacked::read(const Stored& file, std::uint64_t offset, std::span<std::byt
     decode(std::span(skipped).first(static_cast<std::size_t>(std::min<std::uint64_t>(skipped.size(), left))));
   }
   decode(out);
-  // Who has come to the end begins anew, if at all.
+  // Whoever has read to the end will begin at the front again, if at all: this file's decoders are of no more use.
   decoder->at() < size_ ? parked_.add(std::move(decoder)) : parked_.clear();
 }
 
@@ -225,7 +228,7 @@ std::string unpacked_head(const Stored& file, Codec codec, std::size_t most, con
   const std::unique_ptr<Decoder> decoder = make_decoder(codec, limits.unpack_window_bytes);
   decoder->start(file, {}, {});
   std::string out;
-  // Grows with what there is: `most` may be far more.
+  // The buffer grows with the data: `most` may be far larger than that.
   for (std::size_t have = 0; have < most;) {
     out.resize(std::min(most, std::max<std::size_t>(2 * have, 64 << 10)));
     have += decoder->decode(file, std::as_writable_bytes(std::span(out).subspan(have)));

@@ -41,7 +41,7 @@ class Unzstd : public Decoder {
   std::size_t decode_to_point(const Stored& file, std::span<std::byte> out) override { return step(file, out, true); }
   bool at_point() const noexcept override { return between_; }
   Point point() const noexcept override { return {.compressed = piece_.position(), .unpacked = at_}; }
-  // What is left of it may be a checksum.
+  // All data of the frame are out, but its checksum may still have to be read.
   bool finish_frame(const Stored& file) override {
     std::byte none{};
     while (!between_) {
@@ -69,7 +69,7 @@ class Unzstd : public Decoder {
     fail_damaged(file, Codec::zstd, piece_.position(), ZSTD_getErrorName(code));
   }
 
-  // Frames from before the format was settled (0.1 to 0.7) know no limit of the window.
+  // For frames of zstd 0.1 to 0.7, whose format differs, the library does not apply the window limit.
   void refuse_old(const Stored& file) const {
     std::array<std::byte, 4> magic{};
     if (piece_.peek(file, magic).size() < magic.size()) return;
@@ -78,7 +78,7 @@ class Unzstd : public Decoder {
     if (old) fail_damaged(file, Codec::zstd, piece_.position(), "a frame of zstd before version 0.8");
   }
 
-  // Gives how many bytes of the piece it took.
+  // Returns the number of input bytes taken from the piece.
   std::size_t decompress(const Stored& file, ZSTD_outBuffer& out) {
     ZSTD_inBuffer in{piece_.left().data(), piece_.left().size(), 0};
     const std::size_t code = ZSTD_decompressStream(stream_, &out, &in);
@@ -92,7 +92,7 @@ class Unzstd : public Decoder {
     ZSTD_outBuffer out{bytes.data(), bytes.size(), 0};
     bool stop = false;
     while (out.pos < out.size && !end_ && !stop) {
-      // A frame that is not over may hold bytes back although its input is all there.
+      // Without more input the decoder may still have output of an unfinished frame to give.
       const bool more = piece_.fill(file);
       if (!more && between_) {
         end_ = true;
@@ -112,7 +112,7 @@ class Unzstd : public Decoder {
   ZSTD_DStream* stream_;
   Piece piece_;
   std::uint64_t at_ = 0;
-  bool between_ = true;  // frames
+  bool between_ = true;  // between two frames, or before the first
   bool end_ = false;
 };
 

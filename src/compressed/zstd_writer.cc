@@ -13,7 +13,7 @@ namespace batchfeed::compressed {
 
 namespace {
 #if BATCHFEED_WITH_ZSTD
-constexpr int kLevel = 6;  // of text a tenth smaller than 3, and still faster than text is parsed
+constexpr int kLevel = 6;  // makes text a tenth smaller than level 3 does, and is still faster than parsing text
 
 void compress(std::span<const std::byte> from, std::vector<std::byte>& out) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);

@@ -21,7 +21,7 @@ CbfOptions bind_cbf_source(Binder& binder, const Section& section, const PushedD
       const auto alias = bind_alias(binder, one);
       CbfOptions::Rename rename{.name = stream.key, .alias = alias ? std::string(alias->text.bytes()) : stream.key};
       binder.check_keys(one, "CNTKBinaryReader.input.STREAM");
-      // Of several names for one stream of the file the last wins.
+      // If several entries read the same stream of the file, the last one names it.
       const auto same = [&](const CbfOptions::Rename& other) { return other.alias == rename.alias; };
       if (const auto old = std::find_if(out.renames.begin(), out.renames.end(), same); old != out.renames.end()) {
         binder.doc().warn(stream.key_at, "duplicate-alias",

@@ -135,7 +135,7 @@ void bind_packing(Binder& binder, const Section& reader, PackOptions& pack) {
     const std::string found = ", found " + std::to_string(pack.right_splice);
     if (!truncated)
       binder.fail(splice, "conflict", splice.path + ": expected 0 without truncated" + found, "add truncated = true");
-    // why: with the length itself, which the reference takes, each minibatch gives the one before it again.
+    // why: the reference accepts rightSplice = truncationLength, but then each minibatch repeats the one before it.
     binder.fail(
         splice, "conflict",
         splice.path + ": expected less than truncationLength (" + std::to_string(pack.truncation_length) + ')' + found,
@@ -156,7 +156,7 @@ void bind_keys(Binder& binder, const Section& reader, bool has_speech, ReaderOpt
   out.keys = numeric ? KeyMode::numeric : hashed ? KeyMode::hashed : KeyMode::text;
 }
 
-// Stream names must be unique over all deserializers, and one at most sizes minibatches.
+// Stream names must be unique over all deserializers, and at most one stream may have definesMBSize.
 class Names {
  public:
   Names(Document& doc) : doc_(doc) {}
@@ -186,7 +186,7 @@ void bind_element(Binder& binder, const Section& element, const Type& type, bool
   switch (type.kind) {
     case Kind::text: {
       CtfOptions source = bind_ctf_source(binder, element, &pushed);
-      // The memory is the reader's: it keeps all as soon as one source asks for it.
+      // keep_in_memory is an option of the reader: if one source asks for it, the data of all sources are kept.
       const Section& keeper = element.has("keepDataInMemory") ? element : *pushed.reader;
       if (binder.flag(keeper, "keepDataInMemory", false, Reach::own)) setup.reader.keep_in_memory = true;
       for (const StreamSpec& stream : source.streams) names.add(element, stream.name, stream.defines_mb_size);
@@ -246,7 +246,7 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
   const bool has_text = has(Kind::text);
 
   setup.reader.local_timeline = binder.flag(reader, "localTimeline", true);
-  // No effect, in the reference either, which looks at it where there is something to join.
+  // Checked for its form only; it has no effect in the reference either, which reads it only where sources are joined.
   if (elements.size() > 1) static_cast<void>(binder.flag(reader, "checkData", true));
   setup.reader.max_invalid = binder.small_count(reader, "maxErrors", 0);
   binder.expect(Binder::Form::flag, reader, "multiThreadedDeserialization");
@@ -265,7 +265,7 @@ void bind_composite(Binder& binder, const Section& reader, Setup& setup) {
   const PushedDown pushed{.reader = &reader, .frame_mode = setup.reader.pack.kind == Packing::frames};
   Names names(doc);
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (types[i] == nullptr) continue;  // a fault that is held
+    if (types[i] == nullptr) continue;  // its type is wrong, and that fault is held already
     binder.attempt([&] { bind_element(binder, *elements[i], *types[i], i == 0, pushed, names, setup); });
   }
   binder.check_keys(reader, "CompositeDataReader");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSizing = "definesMBSize";
 
-// A name that can never match one in a data file.
+// Whether a data file can have this name at all.
 bool is_matchable(std::string_view alias) {
   if (alias.starts_with('#')) return false;
   for (const char c : alias) {
@@ -109,7 +109,7 @@ std::vector<StreamSpec> bind_streams(Binder& binder, const Section& owner) {
     doc.fail(entry->key_at, "empty-input", input.path() + ": the input section has no stream",
              "add name = [ dim = 10 ; format = \"dense\" ]");
   }
-  // why: the reference would apply it to every stream; no one means that. check_keys() passes it over.
+  // why: the reference would apply it to every stream, which nobody means. check_keys() is told to skip the key.
   if (const auto outside = owner.find(kSizing)) {
     doc.warn(outside->key_at, "dead-key", outside->path + ": has no effect outside the section of a stream",
              "move it into the stream it belongs to");
@@ -149,8 +149,8 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
   binder.attempt([&] { out.files = binder.files(section, reach); });
   binder.attempt([&] { out.streams = bind_streams(binder, section); });
   out.element = binder.precision(pushed != nullptr ? *pushed->reader : section, pushed != nullptr);
-  // A deserializer has no enclosing section. What it lacks the reader may say,
-  // but for keys that change chunks or sequences, as in the reference.
+  // A deserializer inherits no keys from enclosing sections. A key that it lacks is taken from the reader's
+  // section, except keys that change chunks or sequences, as in the reference.
   const auto owner = [&](std::string_view key) -> const Section& {
     return pushed != nullptr && !section.has(key) ? *pushed->reader : section;
   };

@@ -16,10 +16,10 @@ namespace {
 
 struct Streams {
   std::vector<SpeechStream> features, labels;
-  std::vector<std::string> keys;  // lower case, all kinds
+  std::vector<std::string> keys;  // of streams of all kinds, in lower case
 };
 
-// What the reader says of all of its streams.
+// Options of the reader's section that apply to all of its streams.
 struct Common {
   Element element = Element::f32;
   int trace_level = 0;
@@ -37,7 +37,7 @@ struct Common {
 
 Streams sort_streams(Binder& binder, const Section& reader) {
   Streams out;
-  for (const auto& [key, entry] : reader.entries()) {  // each is looked at as if it were a section
+  for (const auto& [key, entry] : reader.entries()) {  // an empty value is a fault: each entry is tried as a section
     if (entry.value.empty()) binder.missing(reader, entry.key, entry.key_at);
   }
   for (SpeechStream& stream : classify(reader)) {
@@ -55,7 +55,7 @@ Streams sort_streams(Binder& binder, const Section& reader) {
   return out;
 }
 
-// `type` of features, `labelType` or `type` of labels.
+// Features must have type = real; labels labelType = category, or type where labelType is missing.
 void check_type(Binder& binder, const Section& stream, bool label) {
   auto value = label ? binder.value(stream, "labelType", Reach::own) : std::nullopt;
   if (!value) value = binder.value(stream, "type");
@@ -65,7 +65,7 @@ void check_type(Binder& binder, const Section& stream, bool label) {
               value->path + ": expected " + std::string(expected) + ", found " + quoted(value->text.bytes()));
 }
 
-// Expanded streams follow one that has every frame: the alphabetically first.
+// An expanded stream takes its frames from the alphabetically first one, so that one cannot be expanded itself.
 void check_expansion(Binder& binder, const Section& stream, const HtkOptions& feature, bool first, bool legacy) {
   if (!feature.expand_to_utterance) return;
   const Value value = *stream.find("expandToUtterance");
@@ -116,7 +116,7 @@ std::vector<std::uint64_t> bind_rows(Binder& binder, const Section& reader) {
       "write readMethod = \"" + std::string(method) + "\", or randomize = \"auto\"");
 }
 
-// A command that writes takes the paths of its lists as they stand (htk.md 2.5).
+// In a command with action 'write' prefixPathInSCP is ignored: paths in lists are used unchanged (htk.md 2.5).
 void drop_prefix(Binder& binder, const Section& stream, HtkOptions& feature) {
   if (std::exchange(feature.prefix, {}).empty()) return;
   const Value given = *stream.find("prefixPathInSCP");
@@ -209,7 +209,7 @@ void bind_shim_order(Binder& binder, const Section& reader, OrderOptions& order)
   }
   order.window = bind_frames_window(binder, reader);
   order.window_in_samples = true;
-  // In another spelling the reference does not notice: it shuffles inside each chunk.
+  // Case matters: for another spelling of blockRandomize the reference gives no error, and shuffles inside each chunk.
   if (method == "blockRandomize" && order.window == 0) no_window(binder, reader, "none");
   order.seed = binder.size(reader, "randomizationSeed", 0);
   order.kind = none ? OrderKind::file : OrderKind::cntk;
@@ -255,7 +255,8 @@ void bind_legacy_minibatches(Binder& binder, const Section& reader, ReaderOption
   binder.attempt([&] { bind_legacy_order(binder, reader, out); });
 }
 
-// What a command writes of each utterance it finds by its number in the list (htk.md 14.4).
+// A command that writes relies on the list's order: its output for an utterance goes by the number in the list, so
+// every minibatch is one whole utterance in that order (htk.md 14.4).
 void bind_writing(const Streams& streams, Document& doc, ReaderOptions& out) {
   out.order.kind = OrderKind::file;
   out.pack.kind = Packing::sequences;
@@ -284,7 +285,7 @@ void bind_speech_shim(Binder& binder, const Section& reader, Setup& setup) {
   if (setup.reader.pack.kind == Packing::truncated && setup.reader.pack.truncation_length == 0) {
     setup.reader.rows_per_epoch = rows;
   }
-  static_cast<void>(binder.flag(reader, "checkData", true));  // no effect, in the reference either
+  static_cast<void>(binder.flag(reader, "checkData", true));  // form only: no effect in the reference either
   setup.reader.keys = binder.flag(reader, "useNumericSequenceKeys", false) ? KeyMode::numeric : KeyMode::text;
 
   binder.attempt([&] { bind_shim_order(binder, reader, setup.reader.order); });

@@ -12,7 +12,7 @@
 namespace batchfeed::config {
 
 namespace {
-constexpr std::int32_t kTraceLevel = 1;  // where nobody says
+constexpr std::int32_t kTraceLevel = 1;  // the default
 }
 
 std::optional<Value> Binder::value(const Section& section, std::string_view key, Reach reach) {
@@ -40,7 +40,7 @@ void Binder::fallback(const Section& section, std::string_view key, std::string 
 }
 
 namespace {
-// An empty one stands where its key does.
+// The text of a value; an empty one gets the position of its key, for messages.
 Text placed(const Value& value) {
   Text text = value.text;
   if (text.empty()) text.append_at("", value.key_at);
@@ -160,7 +160,7 @@ Element Binder::precision(const Section& section, bool exact) {
 int Binder::trace_level(const Section& section, bool any) {
   const std::int32_t level = integer(section, "traceLevel", kTraceLevel);
   attempt([&] {
-    const auto given = section.own("traceLevel");  // one that is inherited is of the whole command
+    const auto given = section.own("traceLevel");  // an inherited one is the command's, and may have other values
     if (!given || any || (level >= 0 && level <= 2)) return;
     fail(*given, "bad-value", given->path + ": expected 0, 1 or 2, found " + std::to_string(level), "2 reports most");
   });
@@ -252,7 +252,7 @@ void Binder::fail(const Value& value, std::string id, std::string what, std::str
 }
 
 namespace {
-// Streams look for the keys they have not in the section of their reader (config.md 10.4).
+// Whether `key` is a stream's key that streams of this reader inherit from its section (config.md 10.4).
 bool is_inherited(std::string_view section, std::string_view key) {
   if (section != "HTKDeserializers" && section != "HTKMLFReader") return false;
   const auto has = [&](std::string_view streams) {
@@ -262,7 +262,8 @@ bool is_inherited(std::string_view section, std::string_view key) {
   return has("speech.FEATURES") || has("speech.LABELS");
 }
 
-// The streams of the old speech readers share a table, whose notes say which keys are one reader's only.
+// Both old speech readers use one table for the keys of their streams. A note that begins "READER only" marks a key
+// of one reader; true if that is not `reader`.
 bool is_of_another(const ConfigKey& key, std::string_view reader) {
   const std::size_t end = key.note.find(" only");
   return !reader.empty() && end != key.note.npos && key.note.substr(0, end) != reader;

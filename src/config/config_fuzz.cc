@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Any text as a configuration: it is read or refused with a located fault. What
-// follows a NUL byte is text of the command line, so that overriding is tried too.
+// Any bytes as a configuration: it is read, or refused with a located fault. The text
+// behind a NUL byte is passed as --set, so that overriding is tried too.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace batchfeed;
 
-// A fault must point into the text, if it names a line of it.
+// A fault that names a line of the text must have a byte and a column inside it.
 void check(const Fault& fault, const std::string& text) {
   if (fault.what.empty()) std::abort();
   if (fault.at.file != "c.cntk") return;

@@ -31,8 +31,8 @@ void Document::over_limit(Origin at, const char* field, std::uint64_t limit, std
 void Document::hold(const Error& error) {
   const Fault& fault = error.fault();
   if (!collect_ || quiet_ || fault.kind == FaultKind::internal) throw;
-  // Not told: the same once more, that a key found to be wrong is missing too, and that a variable
-  // which is unknown is no number.
+  // Not told: a fault that was told before, that a key with a wrong value is missing too, and that a value
+  // which is an unknown variable is no number.
   const auto key = [](const Fault& f) { return std::string_view(f.what).substr(0, f.what.find(':')); };
   for (const Fault& held : faults_) {
     const bool same_line = held.at.line == fault.at.line && held.at.file == fault.at.file;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kNotInNames = " \t,/<>?;':\"[]{}\\|!@#%^&*()+=~`";
 
-// A variable in a variable in a variable takes the stack, whatever the limit was raised to.
+// Expansion recurses for variables that hold variables, and the stack is bounded even if config_depth is raised.
 constexpr std::size_t kDeepest = 1000;
 
 bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -38,7 +38,8 @@ class Expander {
       try {
         replace(name, at != nullptr ? *at : text.origin(dollar), out);
       } catch (const Error& error) {
-        // Of what a variable holds the first fault is told: all are at one place, and may be any number.
+        // Inside a variable's text (`at` is set) only the first fault is told: all would be at the same place, and
+        // there may be any number of them.
         if (at != nullptr || error.fault().kind == FaultKind::limit) throw;
         doc_.hold(error);
         active_.clear();
@@ -91,7 +92,7 @@ class Expander {
 
   [[noreturn]] void unknown(std::string_view name, Origin at) {
     std::string hint = "define it at the top level of the file or with `set = " + std::string(name) + "=...`";
-    // why: variables of the section that uses them look as if they should work.
+    // why: users expect that variables of the section being read count, too.
     hint += "; a variable defined inside the section that is being read does not count";
     doc_.fail(at, "unknown-variable", "no variable '" + std::string(name) + "' is known here", std::move(hint));
   }
@@ -101,7 +102,7 @@ class Expander {
   std::vector<std::string> active_;
 };
 
-// Comments once more, for text that came from the command line or a variable.
+// Removes the comment of an expanded line: text of the command line and of variables may still have one.
 Text without_comment(const Text& line) {
   const std::string_view bytes = line.bytes();
   const std::size_t hash = bytes.find('#');

@@ -167,7 +167,7 @@ TEST(ConfigLanguage, RefusesAFileGivenTwice) {  // 45
             "!config.same-file-twice");
 }
 
-// It overrides what stands in front of it, also where another file names it in an include.
+// A given file overrides the files given before it, even if one of them includes it: the include is passed over.
 TEST(ConfigLanguage, AFileThatIsGivenStandsWhereItIsGiven) {
   for (const auto& [first, second, x] : {std::tuple{"a", "b", "x='5'"}, std::tuple{"b", "a", "x='1'"}}) {
     std::vector<Notice> notices;

@@ -28,7 +28,7 @@ class Lexer {
     lines_of(content_of(path, from), path);
   }
 
-  // Text of the command line is not stripped of comments here.
+  // Comments in text of the command line are removed later: see expand().
   void argument(const Input& input) {
     const std::uint32_t id = doc_.map_.add_file(input.name);
     std::string_view rest = input.text;
@@ -44,7 +44,8 @@ class Lexer {
     }
   }
 
-  // A file that the user gives: it stands where he gives it, and no include takes it in. False if he gave it before.
+  // Notes a file that the user names: it is read at its place among the inputs, and includes of it are passed over.
+  // False if it was named before.
   bool give(const std::string& path) { return seen_.insert(path).second; }
   std::string take() { return std::move(joined_); }
 
@@ -53,7 +54,7 @@ class Lexer {
     try {
       return open_(path);
     } catch (const Error& error) {
-      // The place that names the file is more use than the file that is not there.
+      // The fault's position is the include, not the file: that may not exist.
       if (from.file.empty()) throw;
       Fault fault = error.fault();
       fault.what = "included file " + quoted(path) + ": " + fault.what;
@@ -110,7 +111,7 @@ class Lexer {
               {.file = doc_.map_.file_name(id), .byte = byte, .line = line, .column = column + kInclude.size()});
       return;
     }
-    // why the second bound: an Origin has 32 bits.
+    // why the second bound: an Origin, an offset in the joined text, has 32 bits.
     if (joined_.size() + bytes.size() + 1 > std::min<std::uint64_t>(doc_.limits_.config_bytes, 1u << 31)) {
       throw Error({.kind = FaultKind::limit,
                    .id = "config.limit",

@@ -33,8 +33,8 @@ constexpr std::array kReaders = {
     ReaderType{"HTKMLFReader", "Cntk.Reader.HTKMLF", bind_speech_legacy},
 };
 
-// Brackets of any kind will do, as in the reference, which takes any text for a section: `Test = reader [...]` is one
-// that holds the section `reader`.
+// Whether a value can be a section. Any kind of bracket counts, also behind a word, as the reference takes any text
+// for a section: `Test = reader [...]` is a section Test that holds a section `reader`.
 bool is_group(std::string_view text) {
   const std::size_t open = text.find_first_of("[{(");
   return open == 0 || (open != text.npos && std::string_view("]})").find(text.back()) != std::string_view::npos);
@@ -42,7 +42,7 @@ bool is_group(std::string_view text) {
 
 bool is_section(const Entry& entry) { return is_group(entry.value.bytes()); }
 
-// A variable may stand for a section. Throws Error if it is unknown.
+// As is_section(), also where the value is a variable that holds a section. Throws Error if the variable is unknown.
 bool holds_section(const Section& section, const Entry& entry) {
   return is_section(entry) || (entry.value.bytes().starts_with('$') && is_group(section.own(entry.key)->text.bytes()));
 }
@@ -57,7 +57,7 @@ bool is_reader(std::string_view key, const Section& section) {
   return is_named_reader(key) && (section.has("file") || section.has("files") || section.has("input"));
 }
 
-// Of text that does not parse: whether it was meant to be, or to hold, the section of a reader.
+// Whether text, even if it does not parse, was meant to be a reader's section or to hold one.
 bool means_reader(std::string_view key, std::string_view text) {
   const auto mentions = [&](std::string_view word) {
     return std::search(text.begin(), text.end(), word.begin(), word.end(),
@@ -66,8 +66,9 @@ bool means_reader(std::string_view key, std::string_view text) {
   return is_named_reader(key) || mentions("readerType") || mentions("deserializers");
 }
 
-// Looks at raw texts only: a command that is not asked for may hold unknown
-// variables, and a network description need not parse. Ends with one reader more than there may be.
+// Appends the position and path of every reader section in `section`. Looks at unexpanded text only: sections that
+// nobody asked for may hold unknown variables, and a network description need not parse. Ends early with one
+// reader more than the limit.
 void walk(Document& doc, Section& section, std::vector<std::pair<Origin, std::string>>& out) {
   for (const auto& [key, entry] : section.entries()) {
     if (out.size() > doc.limits().streams) return;
@@ -80,7 +81,7 @@ void walk(Document& doc, Section& section, std::vector<std::pair<Origin, std::st
       } else {
         walk(doc, inner, out);
       }
-    } catch (const Error&) {  // asking for it by name tells why
+    } catch (const Error&) {  // who asks for this section by its path gets the fault
       if (reader_meant) out.emplace_back(entry.first_at, section.path_of(entry.key));
     }
   }
@@ -93,8 +94,8 @@ std::string list_of(const std::vector<std::string>& names) {
   return names.size() > kMost ? out + " and " + std::to_string(names.size() - kMost) + " more" : out;
 }
 
-// The parts of a dotted path; a key may itself hold dots, so parts are joined
-// again as far as needed.
+// The section at a dotted path. Keys may hold dots themselves, so at each level the shortest prefix of the path that
+// is a key is taken.
 const Section& descend(Document& doc, const Section& root, std::string_view path) {
   const Section* section = &root;
   std::string_view rest = path;
@@ -140,7 +141,7 @@ const Section& choose(Document& doc, const Section& root, const std::string& ask
                "choose one: `section = " + readers.front() + "`");
     }
     if (readers.empty()) {
-      // The section of a reader may be the file itself.
+      // The keys of a reader may stand at the top level of the file.
       if (is_reader("reader", root)) return root;
       doc.fail(root.at(), "no-reader", "the configuration has no reader section",
                "a reader section has readerType = \"...\" or deserializers = ( ... )");
@@ -156,7 +157,7 @@ const Section& choose(Document& doc, const Section& root, const std::string& ask
 }
 
 Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
-  // Each of the readers sees the list too, as it stands around it.
+  // A reader named by the list `readers` inherits that key from the section around it, and is no list itself.
   if (const auto names = reader.find("readers"); names && !(names->inherited && reader.has("readerType"))) {
     std::string sections;
     for (const Text& one : scan_array(doc, names->text))
@@ -183,8 +184,7 @@ Bind binder_of(Document& doc, Binder& binder, const Section& reader) {
                   : "did you mean '" + std::string(nearest.best()) + "'? case matters");
 }
 
-// Minibatch and epoch sizes belong to the SGD section beside the reader, or to
-// the command.
+// `owner`: the section that has the minibatch and epoch sizes, SGD beside the reader or else the command.
 std::vector<std::uint64_t> minibatch_sizes(Document& doc, const Section& owner) {
   std::vector<std::uint64_t> out;
   const auto sizes = owner.find("minibatchSize");
@@ -205,7 +205,7 @@ std::optional<std::uint64_t> epoch_size(Document& doc, const Section& owner) {
   return parse_size(doc, size->text, size->path);
 }
 
-// The reader does without them: one that is wrong is a fault for whoever uses it.
+// Not needed to read data, so a wrong size is no fault here: it is kept in `out` for callers that use the size.
 void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
   if (reader.parent() == nullptr) return;
   const auto owner = [&]() -> const Section& {
@@ -225,7 +225,7 @@ void bind_sizes(Document& doc, const Section& reader, LoadedConfig& out) {
   attempt(out.wrong_epoch_size, [&] { out.epoch_size = epoch_size(doc, owner()); });
 }
 
-// Training needs the key in both places: the trainer looks for it in SGD.
+// Warns if `truncated` is not in the SGD section, too: the reference's trainer looks for it there.
 void check_truncated(Document& doc, const Section& reader, const LoadedConfig& out) {
   const Section* owner = reader.parent();
   if (out.setup.reader.pack.kind != Packing::truncated || owner == nullptr || !reader.has("truncated")) return;
@@ -234,7 +234,7 @@ void check_truncated(Document& doc, const Section& reader, const LoadedConfig& o
   try {
     if (owner->child("SGD").find("truncated")) return;
   } catch (const Error&) {
-    return;  // bind_sizes() has told it, to those who want to know
+    return;  // the SGD section cannot be read: bind_sizes() reports that
   }
   doc.warn(reader.find("truncated")->key_at, "truncated-not-in-sgd",
            reader.path_of("truncated") + ": is not in " + owner->child("SGD").path() +
@@ -261,7 +261,7 @@ std::vector<std::string> find_readers(Document& doc) {
   walk(doc, root, found);
   doc.set_quiet(false);
   std::sort(found.begin(), found.end());
-  // Each of them is bound, and maybe read, by whoever looks at all.
+  // why a limit: some callers bind every section found, or even read its data.
   if (const std::uint64_t most = doc.limits().streams; found.size() > most)
     doc.over_limit(found[static_cast<std::size_t>(most)].first, "streams", most, "too many reader sections");
   std::vector<std::string> out;
@@ -271,7 +271,7 @@ std::vector<std::string> find_readers(Document& doc) {
 
 namespace {
 
-// Of what CNTK's command line takes, --set takes the configuration text alone.
+// Warns of arguments of CNTK's command line that are not configuration text: --set has no effect for them.
 void warn_of_arguments(Document& doc, const Entry& entry) {
   if (same_word(entry.key, "configFile")) {
     doc.warn(entry.key_at, "dead-key", quoted(entry.key) + ": no file is read for it here",
@@ -285,7 +285,7 @@ void warn_of_arguments(Document& doc, const Entry& entry) {
 
 bool is_of_set(Document& doc, Origin at) { return doc.position(at).file.starts_with("set#"); }
 
-// A section that --set alone has, beside one of the files that has nearly its name: nobody reads it.
+// Warns of a section that only --set has, if a file's section beside it has nearly the same name: nothing reads it.
 void warn_of_misspelt_sets(Document& doc, const Section& reader) {
   for (const Section *inner = &reader, *around = reader.parent(); around != nullptr;
        inner = around, around = around->parent()) {
@@ -303,7 +303,7 @@ void warn_of_misspelt_sets(Document& doc, const Section& reader) {
   }
 }
 
-// A key may hold dots. Whoever writes `Train.reader.file = x` on a command line means another one.
+// Keys may hold dots: `--set 'Train.reader.file=x'` sets a key of that name, and not the nested key that was meant.
 void warn_of_sets(Document& doc, const Section& root) {
   for (const auto& [key, entry] : root.entries()) {
     if (!is_of_set(doc, entry.key_at)) continue;
@@ -324,7 +324,8 @@ void warn_of_sets(Document& doc, const Section& root) {
   }
 }
 
-// By path; of one path, what arrays and lists name comes first.
+// The files that the configuration names, with the positions that name them, sorted by path; for one path, those from
+// arrays and list files first.
 std::vector<NamedFile> files_named(Binder& binder, const std::vector<ResolvedValue>& resolved) {
   constexpr std::array kKeys = {"file",        "scpFile",          "mlfFile",
                                 "mlfFileList", "labelMappingFile", "labelToTargetMappingFile"};
@@ -340,7 +341,7 @@ std::vector<NamedFile> files_named(Binder& binder, const std::vector<ResolvedVal
   return out;
 }
 
-// The whole document, whose faults are held like any other.
+// The whole document as a section. A fault in it is held like any other, and thrown.
 const Section& root_of(Document& doc) {
   try {
     return doc.keep(std::make_unique<Section>(doc));
@@ -369,7 +370,7 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
   bind_sizes(doc, reader, out);
   out.setup.limits = request.limits;
   out.setup.file_system = request.file_system;
-  if (!request.files.empty()) {  // of a text that a program has made nobody could look at the place
+  if (!request.files.empty()) {  // positions in a text without a file would be of no use to the user
     out.setup.file_system.configuration = request.files.front();
     out.setup.file_system.named_at = std::make_shared<const std::vector<NamedFile>>(files_named(binder, out.resolved));
   }

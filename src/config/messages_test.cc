@@ -81,7 +81,7 @@ TEST(ConfigMessages, AVariableThatIsUnknownIsOneFault) {
   EXPECT_EQ(all_faults_of(reader("maxErrors = $nope$", "dim=$none$;format=dens")), "3:13 4:15 4:29");
 }
 
-// Whoever uses a variable that holds an unknown one has that fault, each of them, and not that of a loop.
+// Every use of a variable whose text holds an unknown one is told as an unknown variable, and not as a loop.
 TEST(ConfigMessages, AVariableThatHoldsAnUnknownOneIsNoLoop) {
   std::string text = "reader=[file=f;input=[";
   for (int i = 0; i < 40; ++i)
@@ -102,7 +102,7 @@ TEST(ConfigMessages, FaultsOfOneLineAreToldEach) {
             "1:54 1:116");
 }
 
-// Whatever bytes stand there: a message has no end of line and no control characters, and an end.
+// Whatever bytes are quoted, a message has no line end or control character, and is cut to a length.
 TEST(ConfigMessages, QuoteWhatIsNoText) {
   EXPECT_NE(error_of(reader(std::string("randomize = \"a\x01\x7f\xc3\xa4\""))).find("'a\\x01\\x7f\xc3\xa4'"),
             std::string::npos)
@@ -148,7 +148,7 @@ TEST(ConfigMessages, TellThatASectionOfTheCommandLineIsMisspelt) {
   EXPECT_EQ(world.notices[0].fault.text(),
             "set#1:1:1: raeder: no file of the configuration has such a section, and nothing reads it; hint: did you "
             "mean 'reader'?");
-  World both(reader("") + " | raeder=[ ]");  // of a file, it may be for another program
+  World both(reader("") + " | raeder=[ ]");  // a section that a file has, too, may be for another program
   both.set = {"raeder=[randomize=false]"};
   EXPECT_EQ(error_of(both), "none");
   EXPECT_TRUE(both.notices.empty());
@@ -303,7 +303,7 @@ TEST(ConfigMessages, WarnWhereTrainingWouldNotTakeTruncation) {
             "c.cntk:4:1: t.reader.truncated: is not in t.SGD too, and CNTK does not train with it in one place alone; "
             "hint: add truncated = true to the SGD section, if CNTK is to read this configuration");
   EXPECT_EQ(warning(train("minibatchSize=4;truncated=true"), "config.truncated-not-in-sgd"), "none");
-  EXPECT_EQ(warning(train("x="), "config.truncated-not-in-sgd"), "none");  // a section that nobody reads
+  EXPECT_EQ(warning(train("x="), "config.truncated-not-in-sgd"), "none");  // an SGD section that does not parse
   EXPECT_EQ(warning(train("minibatchSize=4", "truncated=true | "), "config.truncated-not-in-sgd"), "none");
 }
 
@@ -369,7 +369,7 @@ TEST(ConfigLimits, BoundHostileText) {
   for (int i = 1; i < 1000; ++i) chain += " | v" + std::to_string(i) + "=$v" + std::to_string(i - 1) + '$';
   EXPECT_NE(error_of(chain + " | reader=[file=$v999$;input=[]]").find("config_depth"), std::string::npos);
 
-  // Whoever raises the limit does not raise the stack.
+  // With the limit raised, the depth is still bounded, for the stack's sake.
   for (int i = 1000; i < 100'000; ++i) chain += " | v" + std::to_string(i) + "=$v" + std::to_string(i - 1) + '$';
   World raised(chain + " | reader=[file=$v99999$;input=[]]");
   raised.limits.config_depth = raised.limits.config_expansions = raised.limits.config_bytes = 1'000'000'000;
@@ -389,7 +389,7 @@ TEST(ConfigLimits, BoundHostileText) {
   big.files["c.cntk"] = std::string(200, 'x');
   EXPECT_NE(error_of(big).find("config_bytes"), std::string::npos);
 
-  // Few bytes of an array, or of a section, take far more memory.
+  // A few bytes of an array or a section can take far more memory: their elements, keys and sections are limited.
   EXPECT_EQ(error_of("reader=[files=f*99999:f;input=[a=[dim=1;format=dense]]]"), "none");
   EXPECT_NE(error_of("reader=[files=f*100000:f;input=[a=[dim=1;format=dense]]]").find("too many elements"),
             std::string::npos);
@@ -422,7 +422,7 @@ TEST(ConfigLimits, BoundHostileText) {
   for (int i = 0; i <= 1024; ++i) readers += "R" + std::to_string(i) + "=[reader=[file=f;input=[]]] | ";
   EXPECT_NE(error_of(readers).find("too many reader sections"), std::string::npos);
 
-  // Where all faults are collected, those are bounded as well.
+  // Where all faults are collected, their number is bounded, too.
   std::string deep = "v0=x";
   for (int i = 1; i < 64; ++i) {
     const std::string inner = "$v" + std::to_string(i - 1) + '$';
@@ -457,7 +457,7 @@ TEST(ConfigSchema, EditDistanceCountsSwaps) {
   EXPECT_EQ(nearest_key("CNTKTextFormatReader", "x"), "");
 }
 
-// The page in docs/ is this table. BATCHFEED_REGENERATE=1 writes it anew.
+// docs/reference/config.md is the output of config_reference(). BATCHFEED_REGENERATE=1 writes it anew.
 TEST(ConfigSchema, ReferencePageIsUpToDate) {
   constexpr const char* kPage = "docs/reference/config.md";
   if (std::getenv("BATCHFEED_REGENERATE") != nullptr) {

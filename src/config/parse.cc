@@ -11,15 +11,14 @@ namespace {
 
 constexpr std::string_view kCustom = "`~!@$%^&*_-+|:;,?.";
 
-// The bracket that closes `open`, or 0 if it is none of [ { ( ".
+// The character that closes `open`, or 0 if `open` is none of [ { ( ".
 constexpr char closer_of(char open) noexcept {
   return open == '[' ? ']' : open == '{' ? '}' : open == '(' ? ')' : open == '"' ? '"' : '\0';
 }
 
 bool is_delimiter(char c, char custom) { return c == ',' || c == '\n' || c == '\r' || c == custom; }
 
-// What sections and arrays have in common: where records begin and end.
-// `handle` gets a record and returns where the next one begins.
+// Cuts the text of a section or an array into records: entries or elements.
 class Scanner {
  public:
   Scanner(Document& doc, const Text& text) : doc_(doc), text_(text), bytes_(text.bytes()) {}
@@ -31,15 +30,15 @@ class Scanner {
     delimiter_ = delimiter;
     leave_group();
     std::size_t pos = 0;
-    std::size_t glued = std::string_view::npos;  // the end of a bracket no delimiter has followed yet
+    std::size_t glued = std::string_view::npos;  // the end of the last bracket, if no delimiter has followed yet
     while (true) {
       const std::size_t before = pos;
       while (pos < bytes_.size() && is_delimiter(bytes_[pos], custom_)) ++pos;
       if (pos > before) glued = std::string_view::npos;
       while (pos < bytes_.size() && is_blank(bytes_[pos])) ++pos;
       if (pos >= bytes_.size()) return;
-      // The end of a flattened group, or blanks before it. Where a quote closes it, that one is taken for one that
-      // opens, here and below, as in the reference.
+      // The end of a flattened group, perhaps behind blanks. But a '"' that closes a group is taken as one that opens
+      // a quoted text, here and in plain(), as in the reference.
       if (pos >= stop_ && !(pos == stop_ && bytes_[pos] == '"')) {
         pos = std::max(pos, stop_) + (pos == stop_ ? 1 : 0);
         leave_group();
@@ -74,13 +73,16 @@ class Scanner {
   }
 
  protected:
+  // Takes a record. `next`: where the text behind it goes on; returns that or a place farther on.
   virtual std::size_t handle(Span record, std::size_t next) = 0;
+  // The record directly follows a bracket, without a delimiter.
   virtual void glued(Span) {}
 
-  // `"a b" = 1`: a key cannot be quoted. In a group the reference passes over it.
-  virtual void check_quoted_key(std::size_t, bool) {}
+  // For `"a b" = 1`: keys cannot be quoted. Outside a group that is a fault, inside one (`inside`) the reference
+  // passes over it.
+  virtual void check_quoted_key(std::size_t /*close*/, bool /*inside*/) {}
 
-  // The place of the bracket that closes the one at `open`.
+  // The place of the bracket that closes the one at `open`. Throws Error if it is missing.
   std::size_t matching(std::size_t open) {
     if (bytes_[open] == '"') {
       const std::size_t close = bytes_.find('"', open + 1);
@@ -141,7 +143,7 @@ class Scanner {
     return {{open, close + 1}, close + 1, false};
   }
 
-  // Up to a delimiter, with the first bracket in it.
+  // A record that begins without a bracket: up to a delimiter, or through the end of the first bracket in it.
   Found plain(std::size_t begin) {
     std::size_t next = begin;
     const std::size_t end = bytes_[std::min(stop_, bytes_.size() - 1)] == '"' ? bytes_.size() : stop_;
@@ -151,7 +153,8 @@ class Scanner {
     return {{begin, next}, next, false};
   }
 
-  // A bracket where a record begins is flattened: its entries are ours. Returns where the first one begins.
+  // A bracket at the beginning of a record is a group, which is flattened: its records count as those of the text
+  // around it. Returns where the first one begins.
   std::size_t enter_group(std::size_t open, std::size_t close) {
     if (bytes_[open] == '"') loose_quote_ = close;
     stop_ = close;
@@ -167,7 +170,7 @@ class Scanner {
     custom_ = delimiter_;
   }
 
-  // A group may name its delimiter directly behind its bracket.
+  // A group may have its own delimiter, given directly behind its bracket.
   void take_custom(std::size_t& pos, std::size_t close) {
     if (pos >= close || kCustom.find(bytes_[pos]) == std::string_view::npos) return;
     const std::string_view rest = bytes_.substr(pos, close - pos);
@@ -187,11 +190,11 @@ class Scanner {
   Document& doc_;
   const Text& text_;
   std::string_view bytes_;
-  char delimiter_ = '\0', custom_ = '\0';  // of all of it, and of the group that is open
-  bool inside_ = false;                    // a group, which ends at stop_
+  char delimiter_ = '\0', custom_ = '\0';  // of the whole text, and of the current group
+  bool inside_ = false;                    // inside a group, which ends at stop_
   std::size_t stop_ = 0;
-  std::size_t loose_quote_ = std::string_view::npos;  // closes a quoted text that no key stands in front of
-  bool abandoned_ = false;
+  std::size_t loose_quote_ = std::string_view::npos;  // the '"' that closes a quoted text without a key
+  bool abandoned_ = false;                            // the rest of the text is not read
 };
 
 class SectionScanner final : public Scanner {
@@ -226,7 +229,7 @@ class SectionScanner final : public Scanner {
     return close + 1;
   }
 
-  // A value that goes on behind a blank with another '=' is two entries to whoever wrote it.
+  // Warns of a value that holds a blank and then another '=': it was probably meant as two entries.
   void warn_if_glued(Span key, Span value) {
     const std::string_view text = bytes_.substr(value.begin, value.size());
     const std::size_t second = text.find('=');
@@ -237,7 +240,7 @@ class SectionScanner final : public Scanner {
         "separate entries with ';' or put each on its own line");
   }
 
-  // why a limit: a key of one byte takes some hundred in a section.
+  // why a limit: a key of one byte takes some hundred bytes in a section.
   void add(const Record& record) {
     if (records.size() >= doc_.limits().config_expansions) {
       doc_.over_limit(text_.origin(record.key.begin), "config_expansions", doc_.limits().config_expansions,
@@ -307,7 +310,7 @@ class ArrayScanner final : public Scanner {
       doc_.over_limit(text_.origin(span.begin), "config_expansions", limits.config_expansions,
                       "an array element is repeated too often");
     }
-    // why: an element of one byte takes nearly a hundred.
+    // why: an element of one byte takes nearly a hundred in memory.
     doc_.count_elements(text_.origin(span.begin), times);
     for (std::uint64_t i = 0; i < times; ++i) elements.push_back(text_.slice(span.begin, span.end));
   }

@@ -332,7 +332,7 @@ TEST(ConfigReaders, FindTheSection) {
   EXPECT_EQ(find_readers(world.load()), (std::vector<std::string>{"Train.reader", "Eval.reader"}));
 }
 
-// Who gives sizes of its own can do with them; a check tells them.
+// A caller with sizes of its own is not bothered by wrong ones; a check reports them.
 TEST(ConfigReaders, SizesThatCannotBeUsedAreFaultsOfTheirUser) {
   const auto sgd = [](const std::string& keys) {
     return "t=[ | action=train | SGD=[" + keys + "] | " + text_reader("") + " | ]";

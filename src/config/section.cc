@@ -9,7 +9,7 @@
 namespace batchfeed::config {
 namespace {
 
-// Punctuation in a flag is a sign of text that was cut in another way than meant.
+// Whether a key without a value holds punctuation: then the text was probably meant to be cut elsewhere.
 bool odd_flag(std::string_view key) {
   if (key == "...") return false;  // documentation snippets
   for (const char c : key) {
@@ -26,7 +26,7 @@ Section::Section(Document& doc) : doc_(&doc) { parse(doc.text()); }
 
 Section::Section(Document& doc, const Text& text, const Section* parent, std::string path, Origin at)
     : doc_(&doc), parent_(parent), path_(std::move(path)), at_(at) {
-  // why: every key in it, and every section, has a path of its own.
+  // why a limit: each key and each section inside stores its own path, which begins with this one.
   if (path_.size() > doc.limits().name_bytes) {
     doc.over_limit(at, "name_bytes", doc.limits().name_bytes,
                    "the path of a section has " + std::to_string(path_.size()) + " bytes");
@@ -48,7 +48,7 @@ void Section::parse(const Text& text) {
   }
 }
 
-// Keys that hardly anybody means.
+// Warns of keys that were hardly meant as keys.
 void Section::warn_of_odd(std::string_view key, std::string_view value, Origin key_at, bool flag) const {
   if (flag && odd_flag(key)) {
     doc_->warn(key_at, "odd-flag", "text without '=' is taken as a key of its own: " + quoted(key),
@@ -67,7 +67,7 @@ void Section::warn_of_odd(std::string_view key, std::string_view value, Origin k
   }
 }
 
-// A key that one file gives twice: `value`, in place of or behind what stood there.
+// Warns of a key that one file gives twice; the new `value` replaces the old one, or is appended if it is a section.
 void Section::warn_of_repeat(std::string_view key, std::string_view old, Origin old_at, std::string_view value,
                              Origin key_at) const {
   const std::string line = std::to_string(doc_->map().position(old_at).line);

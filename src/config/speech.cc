@@ -35,7 +35,7 @@ std::pair<std::uint32_t, std::uint32_t> bind_context(Binder& binder, const Value
   return {side, side};
 }
 
-// A positive dimension that may be inherited.
+// The dimension at `key`, at least 1; the key may be inherited. Throws Error.
 std::uint64_t bind_dim(Binder& binder, const Section& stream, std::string_view key) {
   const Value value = *binder.value(stream, key);
   if (value.text.empty()) binder.missing(stream, key, value.key_at);
@@ -50,7 +50,7 @@ std::uint64_t bind_dim(Binder& binder, const Section& stream, std::string_view k
   return dim;
 }
 
-// One path a line, any line end; blank lines and a mark of UTF-8 in front are passed over, as in other lists.
+// The paths of a list file, one a line, with any line ends; blank lines and a UTF-8 byte order mark are passed over.
 std::vector<std::string> read_list(Binder& binder, const Value& value) {
   const std::string path(value.text.bytes());
   std::string content;
@@ -73,7 +73,7 @@ std::vector<std::string> read_list(Binder& binder, const Value& value) {
       out.push_back(content.substr(line.begin, line.size()));
       binder.name_file(out.back(), at);
     }
-    if (content.compare(end, 2, "\r\n") != 0) ++at.line;  // CR LF is one end of a line
+    if (content.compare(end, 2, "\r\n") != 0) ++at.line;  // the LF of a CR LF counts the line
     begin = end + 1;
   }
   if (out.empty()) binder.fail(value, "bad-value", value.path + ": list of files " + quoted(path) + " is empty");
@@ -108,7 +108,7 @@ const Section& first_stream(Binder& binder, const Section& input) {
   return input.child(key);
 }
 
-// In brackets, or in quotes, with one of the keys that tell a stream.
+// Whether a value can be a stream's section: it is in brackets, or (in quotes) it has a key that only streams have.
 bool may_be_stream(std::string_view text) {
   if (text.starts_with('[') || text.starts_with('{') || text.starts_with('(')) return true;
   if (text.find('=') == std::string_view::npos) return false;
@@ -200,7 +200,7 @@ std::string normal_prefix(std::string_view prefix) {
 
 std::uint64_t bind_frames_window(Binder& binder, const Section& reader) {
   const auto value = binder.value(reader, "randomize");
-  // Commands that test set it to `none` where the section does not say it.
+  // In commands with action test or eval the default is `none`.
   const Command command = command_of(reader);
   if (command.forces_file_order && !command.writes && !reader.has("randomize")) {
     binder.fallback(reader, "randomize", "none");

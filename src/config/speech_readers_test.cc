@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// As readers_test.cc, of the sections of speech readers in their older styles.
+// As readers_test.cc, for the sections of the two older speech readers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -28,12 +28,12 @@ constexpr std::uint64_t kMagic = 0x0A7865646E696662u;  // "bfindex\n"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeader = 88, kChecksumAt = 80;
 constexpr std::uint64_t kMostExtra = 4096;  // formats have some dozen numbers to keep, of 8 bytes each
-constexpr std::uint64_t kMostNumber =
-    20;  // digits of one: a key that is not cut out of the data is the number of a line
+// The longest key that is not itself in the data: a line's number, of up to 20 digits.
+constexpr std::uint64_t kMostNumber = 20;
 
 static_assert(sizeof(IndexEntry) == 32 && std::is_trivially_copyable_v<IndexEntry>);
 
-// Room for those that are read or written at a time. Most files of many are small.
+// A buffer for the entries that are read or written at a time; no larger than needed, for corpora of many small files.
 Buffer<IndexEntry> some_of(std::uint64_t entries) {
   Buffer<IndexEntry> some;
   some.resize(static_cast<std::size_t>(std::min<std::uint64_t>(entries, IndexEntries::kBlock)));
@@ -45,7 +45,7 @@ std::span<const std::byte> bytes_of(const Container& all) {
   return std::as_bytes(std::span(all.data(), all.size()));
 }
 
-// Entries in the order of the disk; a no-op on little-endian machines.
+// Swaps to or from the file's byte order; a no-op on little-endian machines.
 void to_disk_order(std::span<IndexEntry> entries) {
   if constexpr (std::endian::native != std::endian::little) {
     for (IndexEntry& e : entries)
@@ -95,7 +95,7 @@ Header decode(const RawHeader& raw) {
           .checksum = field(raw, kChecksumAt)};
 }
 
-// Sequences must follow each other inside the data.
+// Whether the sequences lie inside data of `size` bytes, in order and without overlap, and none is empty.
 bool plausible(const IndexEntries& entries, std::uint64_t size) {
   std::uint64_t end = 0;
   for (const IndexEntry& e : entries) {
@@ -105,8 +105,8 @@ bool plausible(const IndexEntries& entries, std::uint64_t size) {
   return !entries.empty();
 }
 
-// Why a file of so many bytes that begins so has no index of these data; empty where it may have one. Every count is
-// compared with what the file has left, before anything is allocated.
+// Why a file of `file_bytes` with this header cannot hold the index of the data in `binding`; empty if it may. Every
+// count is compared with the bytes that the file has left, before anything is allocated.
 std::string_view refuse(const RawHeader& raw, const Header& h, std::uint64_t file_bytes, const Binding& binding) {
   if (field(raw, 0) != kMagic) return "it is no index cache";
   if (field(raw, 8) != kVersion) return "it is of another version";
@@ -123,28 +123,28 @@ std::string_view refuse(const RawHeader& raw, const Header& h, std::uint64_t fil
     return "it is torn";
   }
   if (h.options != binding.options.size()) return "it was made with other options";
-  // Each text is the key of one at least, each entry a byte of the data. Holes in a file cost nothing: what its size
-  // allows is more than there is memory for.
+  // Each text is the key of at least one entry, and each entry has at least one byte of the data. The file's size is no
+  // bound for these counts: a sparse file may be far larger than memory.
   if (h.texts > h.entries || h.entries > h.size || h.extra > kMostExtra) return "it is damaged";
   if (h.text_bytes > add_sat(h.size, mul_sat(h.texts, kMostNumber))) return "it is damaged";
   return {};
 }
 
-// Lengths in the order of the disk; a no-op on little-endian machines.
+// Swaps to or from the file's byte order; a no-op on little-endian machines.
 void to_disk_order(std::span<std::uint32_t> lengths) {
   if constexpr (std::endian::native != std::endian::little) {
     for (std::uint32_t& length : lengths) length = byte_swap(length);
   }
 }
 
-// Whether the lengths make no more than there are bytes.
+// Whether the sum of the texts' lengths is at most the bytes that there are.
 bool fit(const TextList& texts) {
   std::uint64_t sum = 0;
   for (const std::uint32_t length : texts.lengths().span()) sum = add_sat(sum, std::uint64_t{length});
   return sum <= texts.bytes().size();
 }
 
-// The payload of one cache file, or the reason why not.
+// The payload of one cache file; nothing if it is refused, with the reason in `why`. Throws Error if reading fails.
 std::optional<Payload> load_one(const io::File& file, const Binding& binding, std::string& why) {
   const auto refused = [&](std::string_view reason) {
     why = reason;
@@ -208,7 +208,7 @@ std::uint64_t content_fingerprint(const io::File& file) {
   const std::uint64_t edge = std::min(kEdge, stored);
   const auto sample = [&](std::uint64_t i) { return stored / (kSamples + 1) * i; };
   const bool large = stored > 2 * kEdge + kSamples * kSample;
-  if (large) {  // all at once, where each of them is a request to a server
+  if (large) {  // announces all samples: of a remote file each is a request, and these can run at the same time
     file.will_read(0, edge);
     file.will_read(stored - edge, stored);
     for (std::uint64_t i = 1; i <= kSamples; ++i) file.will_read(sample(i), sample(i) + kSample);
@@ -281,7 +281,7 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
            .entries = payload.entries.size(),
            .texts = payload.texts.size(),
            .text_bytes = payload.texts.bytes().size()};
-  // All that stands behind the header, piece by piece.
+  // Calls take() with all bytes behind the header, piece by piece: once for the checksum, then for each file tried.
   const auto each_piece = [&](const auto& take) {
     take(bytes_of(binding.options));
     take(bytes_of(payload.extra));

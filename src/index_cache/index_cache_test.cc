@@ -110,14 +110,14 @@ TEST(IndexCache, EntriesOutsideTheDataAreRefused) {
     store(at, kBinding, {.entries = entries, .texts = {}, .extra = {}});
     EXPECT_FALSE(load(at, kBinding).payload);
   }
-  // Keys of no sequence, of 4 bytes each, would take eight times as many.
+  // More texts than entries: an empty text costs 4 bytes of the file, and a key eight times as many in memory.
   Payload keys = payload();
   keys.texts = {"abc", "x", ""};
   store(at, kBinding, keys);
   EXPECT_EQ(load(at, kBinding).why, "it is damaged");
 }
 
-// Holes cost nothing: as large as its counts want it, a file takes no more of the disk.
+// A sparse file is as large as its counts demand, without taking disk space.
 TEST(IndexCache, CountsThatAreMoreThanTheDataCanHaveAreRefusedBeforeTheirMemoryIsAskedFor) {
   const ScratchFolder folder;
   const std::vector<std::string> at = {folder / "d.bfindex"};
@@ -128,7 +128,7 @@ TEST(IndexCache, CountsThatAreMoreThanTheDataCanHaveAreRefusedBeforeTheirMemoryI
   folder.write("d.bfindex", whole);
   std::filesystem::resize_file(at[0], whole.size() + (entries - 2) * sizeof(IndexEntry));
   EXPECT_EQ(load(at, kBinding).why, "it is damaged");
-  // Options, extra and the bytes of the texts, of 3 GB each that are not there.
+  // Options, extra or the bytes of the texts said to be 3 GB, all of them a hole.
   const std::string head = whole.substr(0, 88);
   for (const std::size_t count : {40u, 48u, 72u}) {
     whole = head;

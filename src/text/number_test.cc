@@ -66,7 +66,7 @@ TEST(Number, EndsAtTheFirstByteThatCannotContinueIt) {
   EXPECT_EQ(read<double>("123456789012,5").length, 12);
 }
 
-// What read_short takes it reads as read_number does, and it takes all that is short and plain.
+// read_short() gives the same value as read_number() whenever it accepts a number, and accepts every short plain one.
 TEST(Number, ShortOnesAreThoseThatABlankEnds) {
   const auto check = [](const std::string& text) {
     const std::string padded = text + std::string(kOverread, 'x');
@@ -81,7 +81,7 @@ TEST(Number, ShortOnesAreThoseThatABlankEnds) {
     EXPECT_EQ(end, read_number(padded.data(), true, d_want, overflow)) << text;
     EXPECT_EQ(std::bit_cast<std::uint32_t>(f), std::bit_cast<std::uint32_t>(f_want)) << text;
     EXPECT_EQ(std::bit_cast<std::uint64_t>(d), std::bit_cast<std::uint64_t>(d_want)) << text;
-    // Where it may end a line, too, it does not end otherwise.
+    // read_short<true>() also accepts a number that ends before a tab or a line end, and gives the same value.
     std::string line = padded;
     const auto length = end - padded.data();
     for (const char below : {'\t', '\n', '\r', ' '}) {
@@ -146,12 +146,12 @@ TEST(Number, OverflowAndUnderflow) {
 }
 
 TEST(Number, HardCases) {
-  expect_exact("16777217");  // the middle between two floats
+  expect_exact("16777217");  // halfway between two floats
   expect_exact("16777219");
-  expect_exact("9007199254740993");  // between two doubles
+  expect_exact("9007199254740993");  // halfway between two doubles
   expect_exact("0.10000000149011611938");
   expect_exact("1.00000005960464477539062500");
-  expect_exact("1.0000000596046448");  // rounds to a float's middle as a double first
+  expect_exact("1.0000000596046448");  // as a double first, it would round to halfway between two floats
   expect_exact("3.4028235e38");
   expect_exact("3.4028235677973366e38");
   expect_exact("4.9e-324");
@@ -197,7 +197,7 @@ TEST(Number, EveryPowerOfTen) {
   }
 }
 
-// Decimals of 17 to 19 digits next to the middle between two doubles, and whole numbers that are one.
+// Decimals of 17 to 19 digits close to halfway between two doubles, and whole numbers exactly halfway.
 TEST(Number, MiddlesBetweenDoubles) {
   std::mt19937_64 draw(4);
   for (int i = 0; i < 100'000; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs an epoch and times it. What it means: bench_judge.cc.
+// Runs an epoch and measures its times, which bench_judge.cc interprets.
 #include <batchfeed/bench.h>
 #include <batchfeed/reader.h>
 
@@ -23,21 +23,21 @@ namespace {
 using Corpora = std::vector<std::shared_ptr<const Source>>;
 
 constexpr std::uint64_t kManyChunks = 64;
-constexpr std::uint64_t kSmallChunk = 1u << 20;   // bytes; larger ones cost nothing to speak of
-constexpr std::uint64_t kLargeChunk = 32u << 20;  // what they are compared with
-constexpr std::size_t kReread = 1000;             // chunks of each corpus
+constexpr std::uint64_t kSmallChunk = 1u << 20;   // bytes; the overhead of larger chunks is negligible
+constexpr std::uint64_t kLargeChunk = 32u << 20;  // bytes of the chunks that small ones are compared with
+constexpr std::size_t kReread = 1000;             // about the most chunks of each corpus that are read again
 
 double of(const std::atomic<std::uint64_t>& nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
-// The part of the corpus that the window holds.
+// The part of the corpus, 0 to 1, that the shuffle's window holds.
 double window_of(const OrderOptions& order, const EpochTimes& times) {
   if (order.kind == OrderKind::file) return 0;
   const auto all = static_cast<double>(order.window_in_samples ? times.samples : times.chunks);
   return all > 0 ? std::min(1.0, static_cast<double>(order.window) / all) : 0;
 }
 
-// Processor time of an epoch over the sequences of the corpora, `merge` chunks as one,
-// without their data.
+// Processor seconds of an epoch over the sequences of the corpora with hardly any data, each `merge` chunks
+// taken as one.
 double hollow_cpu(const Corpora& corpora, ReaderOptions options, std::size_t merge, const EpochHooks& hooks) {
   Corpora hollow;
   for (const auto& corpus : corpora) hollow.push_back(std::make_shared<HollowSource>(corpus, merge));
@@ -52,7 +52,7 @@ double hollow_cpu(const Corpora& corpora, ReaderOptions options, std::size_t mer
   return clocks::process_cpu() - begin;
 }
 
-// Processor time of reading chunks one after the other into the same memory, a byte.
+// Processor seconds per byte when chunks are read one after the other into the same memory.
 double reread_cpu(const Corpora& corpora, const EpochHooks& hooks) {
   std::uint64_t bytes = 0;
   double cpu = 0;
@@ -80,13 +80,13 @@ void measure_small_chunks(const Corpora& corpora, const Setup& setup, const Epoc
       std::max(0.0, times.reading_cpu - reread_cpu(corpora, hooks) * static_cast<double>(times.bytes));
 }
 
-// What the run itself needs to plan: the same once more, without data.
+// Processor seconds of planning the epoch, measured by planning it once more without reading data.
 double order_cpu(const Reader& reader, const ReaderOptions& options) {
   const double begin = clocks::thread_cpu();
   try {
     static_cast<void>(reader.num_minibatches(options.start_epoch));
   } catch (const Error&) {
-    return 0;  // a run without an end
+    return 0;  // an endless epoch has no number of minibatches
   }
   return clocks::thread_cpu() - begin;
 }
@@ -109,7 +109,7 @@ Corpora time_open(const Setup& setup, const OpenContext& context, EpochTimes& ou
   return corpora;
 }
 
-// What was counted of the corpus becomes the epoch's, which need not be a sweep.
+// For an epoch that is no sweep: scales chunks and bytes from the whole corpus to the epoch, by its samples.
 void count_epoch(std::uint64_t sequences, std::uint64_t samples, EpochTimes& out) {
   const double part = out.samples == 0 ? 1 : static_cast<double>(samples) / static_cast<double>(out.samples);
   const auto of_all = [part](std::uint64_t all) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The judgement from figures alone, so that nothing depends on the machine; and planted
-// cases, where what is slow is slow by far.
+// judge() on given figures, so that nothing depends on the machine; and whole runs in which one
+// stage is made slower than the others by far.
 #include <batchfeed/bench.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -43,7 +43,7 @@ Bound judged(const Change& change) {
 TEST(BenchJudge, ParsingAndPackingGoByProcessorTime) {
   EXPECT_EQ(judge(parsing()), Bound::parse);
   EXPECT_EQ(judged([](auto& t) { t.reading = t.reading_cpu = 5; }), Bound::pack);
-  // One chunk is read by one thread, so that 9 s of it bound 10.
+  // A single chunk is read by one thread, so 9 s of reading are the bound of 10.
   EXPECT_EQ(judged([](auto& t) { t.chunks = 1, t.reading = t.reading_cpu = 9, t.cpu = 12; }), Bound::parse);
   EXPECT_EQ(judged([](auto& t) { t.reading = t.reading_cpu = 9, t.cpu = 15; }), Bound::pack);
 }
@@ -56,14 +56,14 @@ TEST(BenchJudge, ALargeChunkThatIsReadInPartsKeepsSeveralThreadsBusy) {
 
 TEST(BenchJudge, AFileThatIsWaitedForIsTheDisk) {
   EXPECT_EQ(judged([](auto& t) { t.cpu = 4, t.reading_cpu = 3, t.disk_wait = 15; }), Bound::disk);
-  // One thread at a time, of many.
+  // Of 8 threads only one at a time reads.
   EXPECT_EQ(judged([](auto& t) {
               t.cpu = 2, t.core_wait = 0, t.reading_cpu = 1, t.reading = 9, t.disk_wait = 8, t.threads = 8;
             }),
             Bound::disk);
-  // Waited for, but behind the back of a thread that packs all the time.
+  // Reading waits for the disk, but the thread that packs is busy all the time.
   EXPECT_EQ(judged([](auto& t) { t.cpu = 12, t.reading = 6, t.reading_cpu = 2, t.disk_wait = 4; }), Bound::pack);
-  // As fast as files can be read.
+  // Reading is as fast as the files give bytes.
   EXPECT_EQ(judged([](auto& t) { t.fastest_read = 400e6; }), Bound::disk);
   EXPECT_EQ(judged([](auto& t) { t.fastest_read = 4e9; }), Bound::parse);
 }
@@ -71,11 +71,11 @@ TEST(BenchJudge, AFileThatIsWaitedForIsTheDisk) {
 TEST(BenchJudge, ACoreThatIsWaitedForIsNotTheDisk) {
   const auto crowded = [](EpochTimes& t) { t.seconds = 40, t.reading = 70, t.core_wait = 55, t.first = 4; };
   EXPECT_EQ(judged(crowded), Bound::machine);
-  // Where the system does not tell of the queue, it is what the work is.
+  // Where the system does not tell the time waited for a core, the work itself is the bound.
   EXPECT_EQ(judged([&](auto& t) { crowded(t), t.core_wait = 0; }), Bound::parse);
-  // Threads of ours in each other's way keep the cores busy.
+  // Our own threads compete for cores, and keep these busy.
   EXPECT_EQ(judged([](auto& t) { t.core_wait = 20; }), Bound::parse);
-  // A slow file stays one in a crowd.
+  // A slow disk is the bound on a crowded machine, too.
   EXPECT_EQ(judged([&](auto& t) { crowded(t), t.cpu = 4, t.reading_cpu = 3, t.core_wait = 12, t.disk_wait = 55; }),
             Bound::disk);
 }
@@ -89,7 +89,7 @@ TEST(BenchJudge, AConsumerThatHasTheMinibatchesMostOfTheTimeIsTheBound) {
 TEST(BenchJudge, AWindowIsTheBoundWhereReadingAndConsumingCouldGoSideBySide) {
   const auto huge = [](EpochTimes& t) { t.window = 1, t.first = 5, t.consuming = 4.5; };
   EXPECT_EQ(judged(huge), Bound::window);
-  EXPECT_EQ(judged([&](auto& t) { huge(t), t.first = 9, t.consuming = 0.5; }), Bound::parse);  // nothing to gain
+  EXPECT_EQ(judged([&](auto& t) { huge(t), t.first = 9, t.consuming = 0.5; }), Bound::parse);  // little to overlap
   EXPECT_EQ(judged([&](auto& t) { huge(t), t.window = 0.1; }), Bound::parse);
   EXPECT_EQ(judged([&](auto& t) { huge(t), t.minibatches = 2; }), Bound::parse);
 }
@@ -108,7 +108,7 @@ TEST(BenchJudge, NothingIsSaidOfWhatIsOverAtOnce) {
   EXPECT_EQ(name(Bound::window), "window");
 }
 
-// Chunks of 1 MiB, as they say, that take processor time to read.
+// Each chunk takes `seconds` of processor time to read, and claims to have 1 MiB.
 class Working final : public Source {
  public:
   Working(std::shared_ptr<const Source> source, double seconds)
@@ -139,7 +139,7 @@ std::string told(const EpochTimes& t) {
   return out.str();
 }
 
-// As judged if nobody else had used the machine.
+// The times as if no other program had used the machine.
 EpochTimes alone(EpochTimes times) {
   times.core_wait = 0;
   return times;
@@ -179,7 +179,7 @@ TEST(Bench, WorkInReadIsNoDisk) {
   EXPECT_EQ(judge(alone(times)), Bound::parse) << told(times);
 }
 
-// The cores are taken by others: three for each. Processor time says what the work is.
+// Three other processes for each core take the cores. By processor time the work is still judged right.
 TEST(Bench, ACrowdedMachineIsNoDisk) {
   std::vector<pid_t> others;
   for (unsigned i = 0; i < 3 * std::max(1u, std::thread::hardware_concurrency()); ++i) {
@@ -212,7 +212,7 @@ TEST(Bench, AWindowOfAllMakesAConsumerWaitThatCouldGoBesideReading) {
   const EpochHooks training{.consume = [](const Minibatch&) { sleep_ms(30); }};
   const auto run = [&](std::uint64_t window) {
     batchfeed::Setup out = setup(slow, window);
-    out.reader.minibatch_size = {48};  // of the first, hardly any chunk is left out
+    out.reader.minibatch_size = {48};  // so large that the first minibatch has samples of nearly every chunk
     return time_epoch(out, training);
   };
   const EpochTimes whole = run(kWholeSet), narrow = run(2);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kLeastChunk = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMostChunk = std::uint64_t{4} << 20;
-constexpr std::size_t kMostNames = std::size_t{64} << 10;  // bytes of one bucket's, before they are written
+constexpr std::size_t kMostNames = std::size_t{64} << 10;  // bytes of a bucket's names held before they are written
 
 template <class T>
 T get(const std::byte* from) {
@@ -59,7 +59,7 @@ Buckets::~Buckets() { remove(); }
 void Buckets::remove() noexcept try {
   buckets_.clear();
   io::remove_tree(folder_);
-} catch (const std::bad_alloc&) {  // a later run clears it away
+} catch (const std::bad_alloc&) {  // the folder stays; a later run removes it
 }
 
 std::string Buckets::path(std::size_t bucket) const { return folder_ + "/" + std::to_string(bucket); }
@@ -107,7 +107,7 @@ Buckets::Loaded Buckets::load(std::size_t bucket, unsigned jobs) const {
   try {
     source = open_source(options);
   } catch (const Error& error) {
-    if (error.fault().id == "cbf.no-samples") return out;  // nothing fell into it
+    if (error.fault().id == "cbf.no-samples") return out;  // the bucket is empty
     throw;
   }
   const std::vector<ChunkInfo>& chunks = source->chunks();

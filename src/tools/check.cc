@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads all of a corpus and tells every fault, in the order of the file although
-// chunks are read by several threads.
+// Reads all of a corpus and reports every fault. Several threads read chunks, but faults are
+// reported in the order of the file.
 #include <batchfeed/reader.h>
 #include <batchfeed/tools.h>
 
@@ -25,14 +25,14 @@ namespace batchfeed {
 
 namespace {
 
-// What is found while a chunk is read waits here until the chunks before it have been told.
+// The notices of one chunk, held until those of the chunks before it have been reported.
 struct ChunkFindings {
   HeldNotices held;
   bool complete = true, no_memory = false;
 };
-thread_local HeldNotices* pending = nullptr;
+thread_local HeldNotices* pending = nullptr;  // of the chunk that this thread reads, if any
 
-// Memory for the chunks that are read at once. Findings that wait hold none.
+// Chunks whose memory is reused. Only chunks being read take memory, not those whose findings wait.
 class Spares {
  public:
   Chunk take() {
@@ -52,7 +52,8 @@ class Spares {
   std::vector<Chunk> idle_;
 };
 
-// Sequences, of the rows from `first` on, that can be read but not packed as the options ask.
+// Reports sequences of a part of a chunk that can be read but not packed as `packing` asks. `data` has the chunk's
+// rows from `first` on.
 void check_packing(const Source& source, Packing packing, std::uint32_t c, std::uint32_t first, const Chunk& data,
                    std::span<const SequenceInfo> table, std::uint64_t most) {
   for (SequenceInfo sequence : table) {
@@ -91,7 +92,7 @@ void read_chunk(const Source& source, std::uint32_t c, Packing packing, std::uin
     }
   } catch (const std::bad_alloc&) {
     found.complete = false;
-    found.no_memory = true;  // nor, maybe, for a fault
+    found.no_memory = true;  // there may be none for a Fault, either
   }
 }
 
@@ -127,8 +128,8 @@ void check_chunks(const Source& source, Packing packing, const OpenContext& cont
       });
 }
 
-// The list of files, the streams' names and the like can be wrong for each
-// source alone: one that cannot be opened does not hide the others' faults.
+// Opens one source of several; null, with the fault reported, if that fails: a source that cannot be opened must not
+// hide the faults of the others.
 std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext& context, Tally& tally,
                                  CheckResult& result) {
   try {
@@ -141,8 +142,8 @@ std::unique_ptr<Source> open_one(const SourceOptions& options, const OpenContext
   }
 }
 
-// What a reader would refuse although every source can be read: options that contradict each other, minibatches
-// that would be gaps for the most part.
+// Reports what a Reader would refuse although every source can be read: options that contradict each other, or
+// minibatches that would be mostly gaps.
 void check_reading(std::vector<std::shared_ptr<const Source>> corpora, const Setup& setup, Tally& tally) {
   try {
     const Reader reader(std::move(corpora), setup.reader, setup.limits);
@@ -153,7 +154,8 @@ void check_reading(std::vector<std::shared_ptr<const Source>> corpora, const Set
   }
 }
 
-// The same of what a join gives, whose sources have been checked: nothing else is told, or counted.
+// Checks how the sequences of a join can be packed. Its sources have been checked already, so only faults of packing
+// are reported and counted.
 void check_joined_packing(const Source& source, Packing packing, const OpenContext& context, std::uint64_t most,
                           Tally& tally) {
   if (packing == Packing::sequences || (packing == Packing::frames && source.splits_frames())) return;
@@ -170,14 +172,14 @@ void check_joined_packing(const Source& source, Packing packing, const OpenConte
   if (found.by_id[id] > told) tally.count(id, Severity::error, found.by_id[id] - told);
 }
 
-// What a join leaves out, and whether there is one at all. Of what the sources say again nothing but the join's own is
-// passed on. Null if they cannot be joined.
+// The sources of `corpus` joined; null, with the fault reported, if they cannot be. Reports what the join leaves out,
+// but not again the notices of its sources.
 std::shared_ptr<const Source> check_join(const Setup& corpus, const Setup& setup, std::uint64_t most, Tally& tally) {
   OpenContext context = assemble::context_of(setup);
   context.check = true;
   context.report = [&](Notice notice) {
     if (!notice.fault.id.starts_with("join.")) return;
-    // To whoever reads it the sequence is damaged.
+    // An error, since a reader gets this sequence as a damaged one.
     if (notice.fault.id == "join.shorter") notice.severity = Severity::error;
     tally.add(notice);
   };
@@ -192,7 +194,7 @@ std::shared_ptr<const Source> check_join(const Setup& corpus, const Setup& setup
   }
 }
 
-// Each source of a corpus by itself, and their join. Null if there is nothing to read.
+// Checks each source of a corpus by itself, then their join. Returns the source to read from; null if there is none.
 std::shared_ptr<const Source> check_corpus(const Setup& corpus, const Setup& setup, const OpenContext& context,
                                            const CheckOptions& options, Tally& tally, CheckResult& result) {
   const bool single = corpus.sources.size() == 1;
@@ -204,7 +206,7 @@ std::shared_ptr<const Source> check_corpus(const Setup& corpus, const Setup& set
     ++result.sources;
     if (!source) continue;
     for (const Notice& notice : source->notices()) tally.add(notice);
-    // What a join leaves out is not packed.
+    // Sources that are joined are not checked for packing here: the join may leave sequences out.
     const bool packed = single && !source->splits_frames();
     check_chunks(*source, packed ? setup.reader.pack.kind : Packing::sequences, context, options, tally, result);
   }

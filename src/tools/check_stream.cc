@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Checks text from a pipe, compressed or not. Where no streams are declared, its beginning is kept
-// for a moment to infer them, and then passed on in front of the rest.
+// Checks text from a pipe, compressed or not. Where no streams are declared, they are inferred from the
+// beginning of the text, which is held until then and checked together with the rest.
 #include <poll.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ std::size_t read_some(int from, char* to, std::size_t bytes, const std::string& 
   for (;;) {
     const ssize_t n = ::read(from, to, bytes);
     if (n >= 0) return static_cast<std::size_t>(n);
-    if (errno == EAGAIN) {  // whoever gave us the pipe may have set it not to wait
+    if (errno == EAGAIN) {  // the caller may have made the pipe non-blocking
       ::pollfd wait{.fd = from, .events = POLLIN, .revents = 0};
       ::poll(&wait, 1, -1);
     } else if (errno != EINTR) {
@@ -45,7 +45,7 @@ std::size_t read_some(int from, char* to, std::size_t bytes, const std::string& 
   }
 }
 
-// False once nobody reads any more.
+// False if writing fails, as it does for a pipe that nobody reads any more.
 bool write_all(int to, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(to, text.data(), text.size());
@@ -56,7 +56,7 @@ bool write_all(int to, std::string_view text) {
   return true;
 }
 
-// A file of its own for the text to look at; gone with this.
+// A temporary file that holds `text`; removed by the destructor.
 class Scratch {
  public:
   explicit Scratch(std::string_view text) {
@@ -112,7 +112,8 @@ class Feed {
   }
   int descriptor() const noexcept { return ends_[0]; }
 
-  // Reads on to the end, so that the writer never waits for room; what `rest` threw, if that was not its end.
+  // Drains the pipe, so that the writing thread cannot block, and joins that thread. Returns what `rest` threw, if
+  // it did.
   std::exception_ptr finish() noexcept {
     std::array<char, 4096> piece;
     while (::read(ends_[0], piece.data(), piece.size()) > 0) {
@@ -133,7 +134,8 @@ class Feed {
     }
   }
 
-  // Whoever reads the pipe holds a line, which may be a thousand times what came.
+  // Throws Error if the current line is too long: the pipe's reader holds whole lines, and unpacked, a line may be a
+  // thousand times the compressed bytes read.
   void expect_lines(std::string_view text) {
     const std::size_t end = text.rfind('\n');
     line_ = end == text.npos ? line_ + text.size() : text.size() - end - 1;
@@ -147,7 +149,7 @@ class Feed {
                       .hint = "if you trust it, unpack it first"});
   }
 
-  std::uint64_t line_ = 0, at_ = 0;  // bytes of the line that has not ended, and of all
+  std::uint64_t line_ = 0, at_ = 0;  // bytes of the unfinished line, and of all text so far
   const std::string& name_;
   const Limits& limits_;
   std::string head_, piece_ = std::string(kPiece, '\0');
@@ -157,7 +159,7 @@ class Feed {
   std::jthread writer_;
 };
 
-// Whether one of the lines names a stream. Lines may be long, and many empty ones or comments in front.
+// Whether a complete line names a stream (|name). It may come late: lines may be long, or empty, or comments.
 bool has_row(std::string_view head) {
   head = head.substr(0, head.rfind('\n') + 1);
   for (std::size_t at = head.find('|'); at != head.npos; at = head.find('|', at + 1)) {
@@ -166,7 +168,8 @@ bool has_row(std::string_view head) {
   return false;
 }
 
-// Indices may grow behind the beginning, so nothing is said against large ones.
+// Declares the inferred streams. Unless they come from the whole text, larger indices may follow, so the dim of a
+// sparse stream is the largest there may be.
 void declare(CtfOptions& options, KeyMode& keys, const Inferred& inferred) {
   for (const Inferred::Stream& stream : inferred.streams) {
     options.streams.push_back(stream.spec);
@@ -176,10 +179,10 @@ void declare(CtfOptions& options, KeyMode& keys, const Inferred& inferred) {
   if (inferred.text_ids) keys = KeyMode::text;
 }
 
-// The beginning of a stream: until a row is in it, if one comes soon enough.
+// The beginning of the text: as much as is needed to have a row, up to kMostHead.
 struct Head {
   std::string text;
-  bool whole = false;  // it is all there is
+  bool whole = false;  // `text` is the whole text
 };
 
 Head head_of(compressed::Pipe& input) {
@@ -195,7 +198,7 @@ Head head_of(compressed::Pipe& input) {
   return out;
 }
 
-// Declares what the head has; what is odd about it.
+// Infers the streams from the head and declares them. Returns warnings about rare streams.
 std::vector<Notice> infer(const Head& head, const std::string& name, CtfOptions& options, KeyMode& keys) {
   if (!head.whole && !has_row(head.text)) {
     refuse_data("check.no-row", name,

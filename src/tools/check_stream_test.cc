@@ -28,7 +28,7 @@ using ::testing::Pair;
 
 class CheckStream : public ::testing::Test {
  protected:
-  // As if piped in; a file is read the same way.
+  // As if `bytes` came from a pipe; a file's descriptor is read the same way.
   CheckResult check(const std::string& bytes, const CtfOptions& options = {}, const CheckOptions& how = {}) {
     const int from = ::open(folder_.write("in", bytes).c_str(), O_RDONLY | O_CLOEXEC);
     const struct Close {
@@ -38,7 +38,7 @@ class CheckStream : public ::testing::Test {
     told_.clear();
     return check_stream(from, "-", options, how, [&](const Notice& n) { told_.push_back(n.fault.text()); });
   }
-  // Text as `convert` packs it; nothing where this build cannot.
+  // The text compressed with zstd; empty in a build without it.
   std::string compressed(const std::string& text) const {
     try {
       save_file(folder_ / "compressed.zst", text);
@@ -61,7 +61,7 @@ TEST_F(CheckStream, InfersStreamsAndSaysTheLine) {
   EXPECT_THAT(told_[0], ::testing::StartsWith("-:2:"));
 }
 
-// A first line may be longer than what is looked at first, or come late.
+// The first row may be longer than the first 4 MiB, or begin behind them.
 TEST_F(CheckStream, LooksForTheFirstRow) {
   const std::string much(5 << 20, ' ');
   for (const std::string& text : {"0 |v 1 2" + much + "\n1 |v 3 4\n", "|# a " + much + "\n0 |v 1 2\n1 |v 3 4\n"}) {
@@ -88,7 +88,7 @@ TEST_F(CheckStream, WithoutStreamsItSaysSo) {
   }
 }
 
-// A hole in a file reads as zeros: 65 MiB in which no line ends.
+// The hole of a sparse file reads as zeros: 65 MiB without a line end.
 TEST_F(CheckStream, WithoutAnEndOfLineItSaysSo) {
   const std::string path = folder_.write("hole", "0 |v 1");
   ASSERT_EQ(::truncate(path.c_str(), 65 << 20), 0);
@@ -140,7 +140,7 @@ TEST_F(CheckStream, DeclaredStreamsAreTakenAtTheirWord) {
   EXPECT_THAT(result.by_id, ElementsAre(Pair("ctf.too-few-values", 1u)));
 }
 
-// Where only the beginning is known, larger indices may follow; in all of a text they were seen.
+// Streams inferred from the beginning only may have larger indices later.
 TEST_F(CheckStream, IndicesMayGrowBehindTheBeginning) {
   std::string text;
   while (text.size() < 4u << 20) text += "|s 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:1 12:1 13:1 14:1 15:1 16:1\n";
@@ -164,7 +164,7 @@ TEST_F(CheckStream, AStreamThatHardlyOccursIsAWarningOfThePipe) {
 }
 
 TEST_F(CheckStream, WhatComesCompressedIsUnpackedOnTheWay) {
-  // Longer than the beginning that is held, and than what a pipe between two threads holds.
+  // Longer than the beginning that is held, and than a pipe's buffer.
   std::string text;
   while (text.size() < 9u << 20) text += "|v " + std::to_string(text.size()) + " 2\n";
   const std::string bytes = compressed(text);
@@ -173,14 +173,14 @@ TEST_F(CheckStream, WhatComesCompressedIsUnpackedOnTheWay) {
   const std::uint64_t samples = check(text).samples;
   EXPECT_EQ(check(bytes).samples, samples);
 
-  // Cut in what follows the beginning: what came before it is checked, and the cut is a fault beside the others.
+  // Cut behind the beginning: the text before the cut is checked, and the cut is a fault like others.
   const CheckResult cut = check(bytes.substr(0, bytes.size() * 3 / 4));
   EXPECT_FALSE(cut.complete);
   EXPECT_EQ(cut.by_id.count("compressed.truncated"), 1u) << ::testing::PrintToString(cut.by_id);
   EXPECT_GT(cut.samples, samples / 3);
   EXPECT_LT(cut.samples, samples);
   EXPECT_THAT(told_, ::testing::Contains(HasSubstr("-")));
-  // Cut in the beginning: nothing can be inferred of it.
+  // Cut inside the beginning: no streams can be inferred.
   EXPECT_EQ(fault_of([&] { check(bytes.substr(0, bytes.size() / 20)); }).id, "compressed.truncated");
 }
 
@@ -195,7 +195,7 @@ TEST_F(CheckStream, WhatCannotBeReadIsAFaultOfInput) {
   EXPECT_THAT(directory.what, HasSubstr("read"));
 }
 
-// The beginning is looked at in a file of its own, which wants a place; it is gone afterwards.
+// To infer streams, the beginning is written to a temporary file, which needs a folder and is removed afterwards.
 TEST_F(CheckStream, NeedsAPlaceForTheBeginning) {
   const char* was = std::getenv("TMPDIR");
   const std::optional<std::string> before = was == nullptr ? std::nullopt : std::optional<std::string>(was);

@@ -22,7 +22,7 @@ double seconds(clockid_t clock) noexcept {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// A file of /proc that is one line or a few, of which one number is asked for.
+// A small file of /proc, kept open and read anew for each number.
 class Figures {
  public:
   explicit Figures(const char* path) noexcept : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
@@ -47,7 +47,7 @@ class Figures {
   int fd_;
 };
 
-// Of a schedstat, that is the time in the queue for a core.
+// Seconds in the queue for a core: the second number of a schedstat file, in nanoseconds.
 double core_wait(const Figures& schedstat) noexcept { return static_cast<double>(schedstat.second()) * 1e-9; }
 
 }  // namespace
@@ -69,7 +69,7 @@ double process_core_wait() noexcept {
   return sum;
 }
 
-std::uint64_t process_read() noexcept { return Figures("/proc/self/io").second(); }  // "rchar: 123"
+std::uint64_t process_read() noexcept { return Figures("/proc/self/io").second(); }  // begins "rchar: 123"
 
 std::uint64_t thread_sleeps() noexcept {
 #if defined(RUSAGE_THREAD)
@@ -77,7 +77,7 @@ std::uint64_t thread_sleeps() noexcept {
   ::getrusage(RUSAGE_THREAD, &usage);
   return static_cast<std::uint64_t>(usage.ru_nvcsw);
 #else
-  return static_cast<std::uint64_t>(wall() * 1e9);  // not known: it may have slept
+  return static_cast<std::uint64_t>(wall() * 1e9);  // not known: a new number each time, as if it had slept
 #endif
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Every sequence becomes two hashes, of its key and of its data. Those that the other
-// corpus has too are the same; what is left over is read again and looked at closely.
+// Every sequence is reduced to two hashes, of its key and of its data. A sequence whose hashes the other
+// corpus has, too, is the same; the others are paired, read again and compared value by value.
 #include <batchfeed/compare.h>
 #include <batchfeed/find.h>
 #include <batchfeed/subset.h>
@@ -22,7 +22,7 @@ namespace batchfeed {
 
 namespace {
 
-// Sequences number first to before last.
+// Sequences by number, [first, last).
 struct Range {
   std::size_t first = 0, last = 0;
 };
@@ -35,7 +35,8 @@ std::vector<std::uint64_t> sorted(const Side& side, Range range, bool keys) {
   return out;
 }
 
-// Numbers of the sequences that the other side lacks; of several alike the first ones.
+// The numbers of this side's sequences that the other side lacks; of several equal ones the first are taken. `own` and
+// `other`: the sorted hashes of both sides.
 std::vector<std::size_t> lacking(const Side& side, Range range, const std::vector<std::uint64_t>& own,
                                  const std::vector<std::uint64_t>& other, bool keys) {
   std::vector<std::uint64_t> missing;
@@ -52,7 +53,8 @@ std::vector<std::size_t> lacking(const Side& side, Range range, const std::vecto
   return out;
 }
 
-// Keys mean something if both corpora chose theirs, or if they are the same ones.
+// Whether keys can be compared: both corpora have keys of their own, and not just numbers given by order, or both
+// have the same keys.
 bool keys_count(const Side& a, bool own_a, const Side& b, bool own_b) {
   if (own_a && own_b) return true;
   if (a.prints.size() != b.prints.size()) return false;
@@ -64,7 +66,8 @@ bool keys_count(const Side& a, bool own_a, const Side& b, bool own_b) {
   return of_a == of_b;
 }
 
-// Streams of the same name, storage and size; what is wrong with the others is told.
+// The streams that both have with the same name, storage and dim; `wrong` gets the differences of the others. Sparse
+// streams that differ only in dim are in both.
 std::vector<std::string> shared_streams(const Source& a, const Source& b, bool sparse_dims,
                                         std::vector<std::string>& wrong) {
   std::vector<std::string> shared;
@@ -133,8 +136,8 @@ class Comparer {
   }
 
  private:
-  // What is the same at the beginning and at the end needs no further look; and so of
-  // several sequences alike the one that is missing is found where it is missing.
+  // Leaves out the sequences that are the same at the beginning and at the end. Thereby, if one of several equal
+  // sequences is missing, it is reported at the place where it is missing.
   void trim() {
     in_a_.last = a_->prints.size();
     in_b_.last = b_->prints.size();
@@ -166,7 +169,7 @@ class Comparer {
     }
   }
 
-  // Of those without an equal: by key where keys are compared, else one after the other.
+  // Pairs the sequences without an equal: by key where keys are compared, else in their order.
   void pair(const std::vector<std::size_t>& left_a, const std::vector<std::size_t>& left_b) {
     std::multimap<std::uint64_t, std::size_t> open;
     std::vector<std::size_t> only_b;
@@ -189,7 +192,8 @@ class Comparer {
     }
   }
 
-  // Of a sequence of one chunk; with a tolerance the partners of a chunk's sequences are looked at chunk by chunk.
+  // A sequence of the first corpus and its partner in the second, if any. `found` is set only with a tolerance: then
+  // all pairs of a chunk of the first are compared before they are told, in the order of the second's chunks.
   struct Pair {
     std::size_t a = 0;
     std::optional<std::size_t> b = {};
@@ -222,12 +226,12 @@ class Comparer {
   }
 
   void changed(const Pair& pair) {
-    if (!room() && !pair.found) {  // nobody will read it
+    if (!room() && !pair.found) {  // the list of differences is full: only counted
       ++out_.changed;
       return;
     }
     const RowDifference found = pair.found ? *pair.found : difference(pair);
-    if (!found.differ) {  // close enough
+    if (!found.differ) {  // the same within the tolerance
       ++out_.same;
       return;
     }
@@ -247,7 +251,7 @@ class Comparer {
   std::vector<StreamInfo> streams_;
   std::optional<Side> a_, b_;
   Range in_a_, in_b_;
-  std::vector<Pair> pairs_;  // of one chunk, not told yet
+  std::vector<Pair> pairs_;  // of one chunk of the first corpus, not told yet
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ class Floats final : public SharedSource {
     for (Column& column : out.columns) {
       if (column.element == Element::f32) continue;
       const std::size_t n = column.values.size() / sizeof(double);
-      for (std::size_t i = 0; i < n; ++i) {  // each lands in front of what is still to be read
+      for (std::size_t i = 0; i < n; ++i) {  // in place: a float never overwrites a double that is still to be read
         double value = 0;
         std::memcpy(&value, column.values.data() + i * sizeof value, sizeof value);
         const auto narrow = static_cast<float>(value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What `diff` says of two sequences, as docs/reference/cli.md has it.
+// The words in which `diff` tells the difference of two sequences (docs/reference/cli.md).
 #include "tools/compare_rows.h"
 
 #include <batchfeed/tools.h>
@@ -17,7 +17,7 @@
 namespace batchfeed {
 namespace {
 
-// Its sequence 0; in lines that do not say, stream t is the same.
+// Sequence 0 of a text with these lines; a line without stream t gets "|t 0:1".
 class Text {
  public:
   Text(const testing::ScratchFolder& folder, const std::string& name, const std::string& lines, Element element) {
@@ -54,14 +54,14 @@ TEST(CompareRows, SaysWhatDiffersFirst) {
       {"0 |v 0 0.25", "0 |v 0 0.5", 0.125, "stream 'v', sample 0: [1] is 0.25 and 0.5"},
       {"0 |v -1 0", "0 |v 1 0", 1, "stream 'v', sample 0: [0] is -1 and 1"},
       {"0 |v 1e40 0", "0 |v 1e40 0", 0, ""},
-      // A stored zero is not nothing.
+      // A stored zero differs from a value that is not stored.
       {"0 |v 1 2 |t 4:0", "0 |v 1 2 |t 4:0", 0, ""},
       {"0 |v 1 2 |t 4:0 5:1", "0 |v 1 2 |t 5:1", 0, "stream 't', sample 0: [4] is 0 and not there"},
       {"0 |v 1 2 |t 5:1", "0 |v 1 2 |t 4:3 5:1", 0, "stream 't', sample 0: [4] is not there and 3"},
       {"0 |v 1 2 |t 4:1 5:7", "0 |v 1 2 |t 4:1", 0, "stream 't', sample 0: [5] is 7 and not there"},
       {"0 |v 1 2 |t 4:1", "0 |v 1 2 |t 4:1 5:7", 0, "stream 't', sample 0: [5] is not there and 7"},
       {"0 |v 1 2 |t 4:1 4:2", "0 |v 1 2 |t 4:2 4:1", 0, "stream 't', sample 0: [4] is 1 and 2"},
-      // Samples one by one, then how many there are.
+      // First the samples are compared one by one, then their number.
       {"0 |v 1 2\n0 |v 3 4", "0 |v 1 2\n0 |v 3 5", 0, "stream 'v', sample 1: [1] is 4 and 5"},
       {"0 |v 1 2\n0 |v 3 4", "0 |v 1 2", 0, "stream 'v': 2 samples and 1"},
       {"0 |v 1 2", "0 |v 1 2\n0 |v 3 4", 9, "stream 'v': 1 sample and 2"},

@@ -15,14 +15,15 @@
 namespace batchfeed {
 namespace {
 
-// Of one chunk.
+// A chunk and the hashes of its sequences.
 struct Printed {
   Chunk chunk;
   std::vector<SequenceInfo> table;
   std::vector<Print> prints;
 };
 
-// 0 and -0 are the same value, and so are all that are no numbers (compare_rows.cc); of such the hash sees one.
+// Makes equal values equal in bits, for hashing: -0 becomes 0, and every NaN the same NaN (compare_rows.cc counts these
+// as equal, too).
 template <class T>
 void make_alike(Column& column) {
   const std::size_t n = column.values.size() / sizeof(T);

@@ -38,7 +38,7 @@ TEST(Compare, TheBinaryCopyIsTheSameInEitherPrecision) {
   }
 }
 
-// Streams of two precisions, each other's on either side: as floats they are the same.
+// Stream P is double on one side and float on the other, Q the other way round: compared as floats they are the same.
 TEST(Compare, EachStreamMayHaveThePrecisionOfTheOther) {
   const ScratchFolder folder;
   const auto half = [&](const std::string& file, const char* alias, const char* name, Element element) {
@@ -71,7 +71,7 @@ TEST(Compare, AChangedValueIsLocated) {
   EXPECT_EQ(difference.what, "stream 'v', sample 0: [0] is 17 and 17.5");
   EXPECT_EQ(difference.a->key, "22");
   EXPECT_EQ(difference.a->number, 17u);
-  EXPECT_EQ(difference.a->line, 5u * 6 + 1 + 2 + 1);  // five rounds of six lines, then one and two
+  EXPECT_EQ(difference.a->line, 5u * 6 + 1 + 2 + 1);  // five times six lines, then sequences of one line and of two
   EXPECT_EQ(difference.b->line, difference.a->line);
 }
 
@@ -127,7 +127,7 @@ TEST(Compare, NearValuesAreTheSameIfAskedFor) {
       compare(ragged(folder, "c", "1 |v 1 2 |t 1:1 3:2\n"), ragged(folder, "d", "1 |v 1 2 |t 3:2 1:1\n")).equal());
 }
 
-// Of a corpus in another order and with other numbers, every chunk is read but a few times.
+// Even if the other corpus has another order and all values differ a little, each chunk is read only a few times.
 TEST(Compare, NearValuesInAnotherOrderAreReadChunkByChunk) {
   struct Counting : SharedSource {
     using SharedSource::SharedSource;
@@ -142,7 +142,7 @@ TEST(Compare, NearValuesInAnotherOrderAreReadChunkByChunk) {
   std::string a, b;
   for (int k = 0; k < 300; ++k) {
     a += std::to_string(k) + " |v 1 " + std::to_string(k) + " |t 1:1\n";
-    const int other = k * 7 % 300;  // from chunk to chunk
+    const int other = k * 7 % 300;  // neighbours are in different chunks
     b += std::to_string(other) + " |v 1 " + std::to_string(other) + (other == 17 ? ".5" : ".0001") + " |t 1:1\n";
   }
   const auto in_order = std::make_shared<Counting>(ragged(folder, "a", a, 500));
@@ -201,11 +201,11 @@ TEST(Compare, AStreamOfAnotherKindOrSizeIsNamedWithBoth) {
                                                      "stream 's' has dim 3 and 4"}));
   EXPECT_EQ(found.same, 1u) << "sparse entries can be compared all the same";
   EXPECT_EQ(compare(b, a).streams[0], "stream 'x' is sparse and dense");
-  // Where a dim was inferred from the data, it says nothing.
+  // With inferred dims, a difference of sparse dims is none.
   EXPECT_EQ(compare(a, b, {.sparse_dims = false}).streams.size(), 2u);
 }
 
-// Numbers that a corpus gave its sequences itself are no keys, unless the other has the same.
+// Keys that are just the sequences' numbers are compared only if the other corpus has the same keys.
 TEST(Compare, KeysThatNobodyChoseCountIfTheyAreTheSameOnes) {
   const ScratchFolder folder;
   const auto a = ragged(folder, "a", ragged_text(12)), chosen = ragged(folder, "c", ragged_text(12, {.offset = 7}));
@@ -248,7 +248,7 @@ TEST(Compare, ManyDifferencesAreOnlyCounted) {
   EXPECT_EQ(exact.differences.size(), 2u);
   EXPECT_EQ(told, of);
   EXPECT_EQ(of, a.size() + b.size());
-  // What is near enough is found by looking at all of them, listed or not.
+  // With a tolerance all pairs are compared, also those that are not listed.
   const Comparison near = compare(ragged(folder, "a", a), ragged(folder, "b", b), {.tolerance = 0.01, .most = 2});
   EXPECT_EQ(near.changed, 15u);
   EXPECT_EQ(near.same, 15u);

@@ -94,11 +94,11 @@ class Sequel final : public Source {
   }
 
   std::vector<std::shared_ptr<const Source>> corpora_;
-  std::vector<std::unique_ptr<Selected>> selected_;  // in the order of the first
+  std::vector<std::unique_ptr<Selected>> selected_;  // the corpora with their streams in the order of the first
   std::vector<StreamInfo> streams_;
   std::vector<ChunkInfo> chunks_;
   std::vector<At> at_;
-  std::vector<std::uint64_t> keys_;      // the corpora's own, by number
+  std::vector<std::uint64_t> keys_;      // the corpora's own keys, by the sequence's number, which is its key here
   std::vector<std::uint64_t> first_of_;  // number of each corpus' first sequence
 };
 

@@ -35,13 +35,13 @@ struct Item {
   Batch batch;
   std::vector<std::uint64_t> hashes;
   std::uint64_t left_out = 0;
-  bool closes_up = false;  // a row stands behind one that was left out
+  bool closes_up = false;  // a row behind one that was left out gets another number
 };
 
-// Keys were to be the numbers of what is written, and sequences left out make other numbers of them.
+// Thrown when keys were not to be written because they are the sequences' numbers, and sequences left out change these.
 struct OtherNumbers {};
 
-// What a corpus is, row by row; with `ordered`, in this order.
+// A hash of all rows of a corpus; `ordered`: it depends on their order.
 class Content {
  public:
   explicit Content(bool ordered) : ordered_(ordered) {}
@@ -62,7 +62,7 @@ class Content {
 
 struct KeyUse {
   bool write = false;
-  bool number = false;  // by the place in the source instead of the source's own
+  bool number = false;  // keys are the sequences' numbers in the source, instead of its keys
 };
 
 KeyUse key_use(const Source& source, const ConvertOptions& options) {
@@ -85,7 +85,7 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
   return {.write = has_own_keys(source) || (text && !one_sample_each(source))};
 }
 
-// Streams of a file in its place: those that are left out would be gone.
+// Throws Error if only some of the streams would replace the file they are read from: the others would be lost.
 void expect_no_part(const Source& source, const std::string& target, const ConvertOptions& options) {
   std::error_code none;
   const bool part = !options.streams.empty() && options.streams.size() < source.streams().size();
@@ -152,7 +152,7 @@ class Conversion {
   }
 
  private:
-  // The rows of a chunk that can be delivered.
+  // Reads a chunk and collects its rows, without those that have no data.
   void collect(const Source& source, std::uint32_t chunk, Item& item, bool keys) {
     source.read(chunk, item.chunk);
     source.sequences(chunk, item.table);
@@ -189,7 +189,7 @@ class Conversion {
     tell();
   }
 
-  // It may give up here, by throwing.
+  // The callback may throw to end the conversion.
   void tell() const {
     if (options_.progress) options_.progress(done_, options_.shuffle ? 2 * bytes_ : bytes_);
   }
@@ -209,7 +209,7 @@ class Conversion {
         });
   }
 
-  // More than kMost buckets are not open at once, so they may have to be larger.
+  // There are at most kMost buckets, so for a large corpus each may need more than shuffle_memory.
   void warn_of_memory() const {
     const std::uint64_t needed = estimate() / Buckets::kMost;
     if (!options_.report || needed <= options_.shuffle_memory) return;
@@ -246,7 +246,7 @@ class Conversion {
                       },
                       [&](std::uint64_t, Batch& batch) {
                         target_.write(batch, [this] { tell(); });
-                        // As if it were read once more.
+                        // Writing counts as much progress as reading.
                         done_ = bytes_ + static_cast<std::uint64_t>(share_written() * static_cast<double>(bytes_));
                         tell();
                       });
@@ -255,7 +255,7 @@ class Conversion {
 
   const std::string& path() const { return target_.path(); }
 
-  // Bytes in memory, roughly: text may grow when it becomes numbers.
+  // About how many bytes the corpus takes in memory: text may grow when it is parsed.
   std::uint64_t estimate() const {
     std::uint64_t dense = 0;
     for (const StreamInfo& s : source_.streams())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Converting text to binary against parsing the same text on as many threads and
-// throwing it away, and against writing as many bytes from a buffer. BATCHFEED_BENCH_CTF names the text,
+// Converting text to binary, compared with only parsing the same text on as many threads, and with
+// only writing as many bytes from a buffer. BATCHFEED_BENCH_CTF names the text,
 // BATCHFEED_BENCH_TARGET the file to write (a file system in memory leaves the disk out of it).
 #include <batchfeed/convert.h>
 #include <benchmark/benchmark.h>

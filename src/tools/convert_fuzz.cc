@@ -39,7 +39,7 @@ void put_sample(const Column& c, std::uint32_t row, std::uint32_t i, std::string
     for (std::size_t v = 0; v < c.dim; ++v) out += bits(c, static_cast<std::size_t>(c.begin[row] + i * c.step) + v);
     return;
   }
-  // The binary format wants ascending indices.
+  // Sorted, since the binary writer sorts the indices of a sample.
   std::vector<std::pair<std::int32_t, std::string>> entries;
   const std::size_t n = c.first_sample[row] + i;
   for (std::uint32_t v = c.first_value[n]; v < c.first_value[n + 1]; ++v)
@@ -106,12 +106,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     convert(*compressed, text, to);
   } catch (const Error& error) {
-    testing::check_fault(error);  // text has no infinity, and its ids no blanks
+    testing::check_fault(error);  // such as an infinity, or a key with blanks, which text cannot hold
     return 0;
   }
   from.files = {text};
   from.skip_sequence_ids = false;
-  for (StreamSpec& stream : from.streams) stream.alias.clear();  // it is written under its name
+  for (StreamSpec& stream : from.streams) stream.alias.clear();  // streams are written under their names
   testing::require(all_of(*open_source(from, {}, {}, c.keys)) == wanted);
   return 0;
 }

@@ -166,7 +166,7 @@ TEST(Convert, WritesNoIdsWhereLinesAreSequences) {
   EXPECT_FALSE(std::filesystem::exists(folder / "b.cbf.keys"));
 }
 
-// Their numbers would be those of others.
+// Without ids, the sequences behind it would be numbered one too low.
 TEST(Convert, KeepsIdsBehindASequenceThatIsLeftOut) {
   const ScratchFolder folder;
   std::string text;
@@ -190,7 +190,7 @@ TEST(Convert, KeepsIdsBehindASequenceThatIsLeftOut) {
   ASSERT_GE(table.size(), 399u);
   EXPECT_EQ(back->key_text(table[376].key), "376");
   EXPECT_EQ(back->key_text(table[377].key), "378");
-  // One at the end moves none.
+  // One left out at the end changes no number, so ids are not needed.
   damaged.files = {folder.write("b.ctf", "0 |F 1 2 |S 1:1\n1 |F oops |S 1:1\n")};
   EXPECT_FALSE(convert(*open_source(damaged), folder / "b.cbf", {}).keys);
 }
@@ -217,7 +217,7 @@ TEST(Convert, DoesNotReplaceItsSourceBySomeOfItsStreams) {
   EXPECT_EQ(refusal(*source, folder / "a.ctf", all), "");
 }
 
-// Counts what it takes to say where rows stand, as a look at all lines may.
+// Counts the calls of places(), each of which may have to count lines of the text.
 class Located final : public SharedSource {
  public:
   using SharedSource::SharedSource;
@@ -282,13 +282,13 @@ TEST(Convert, DoesNotReplaceWhatCameMeanwhile) {
     EXPECT_EQ(refusal(*source, target, {.to = to, .progress = meanwhile}), "convert.exists");
     EXPECT_EQ(content_of(target), "mine");
   }
-  EXPECT_EQ(folder.names().size(), 3u);  // nothing on the way is left
+  EXPECT_EQ(folder.names().size(), 3u);  // no temporary file is left
 }
 
 TEST(Convert, ClosesChunksAsTheReferencesConverterDoes) {
   const ScratchFolder folder;
   std::string text;
-  for (int i = 0; i < 10; ++i) text += "|F 1 2 |S 0:1\n";  // 8 + 12 bytes each
+  for (int i = 0; i < 10; ++i) text += "|F 1 2 |S 0:1\n";  // F counts 8 bytes, S 12
   const auto source = text_source(folder.write("a.ctf", text), false);
   const auto sizes = [&](bool original) {
     convert(*source, folder / "x", {.chunk_bytes = 64, .ctf2bin_chunks = original, .force = true});
@@ -316,7 +316,7 @@ TEST(Convert, RefusesTextThatWouldReadDifferently) {
   shuffle.keys = ConvertOptions::Keys::number;
   EXPECT_EQ(refusal(*twice, folder / "b.ctf", shuffle), "");
 
-  // What stood between two of one id was left out of the binary file, whose sequences have numbers of their own.
+  // The binary file lacks the sequence between the two with the same id, so these follow each other.
   options.files = {folder.write("c.ctf", "5 |F 1 2 |S 0:1\n6 |F 1 2\n5 |F 3 4 |S 0:1\n")};
   options.max_errors = 1;
   const auto gap = open_source(options);
@@ -326,7 +326,7 @@ TEST(Convert, RefusesTextThatWouldReadDifferently) {
             "convert.same-id");
 }
 
-// Sequences, but one stream of one of them is empty.
+// Two sequences, one of which has a stream without samples.
 class Gappy final : public Source {
  public:
   const std::vector<StreamInfo>& streams() const override { return streams_; }
@@ -405,7 +405,8 @@ TEST(Convert, GivesUpWhenProgressThrows) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a.ctf"});
 }
 
-// Files for millions of sequences take minutes: who wants to give up is asked all the while.
+// One file for each of millions of sequences takes minutes, so progress, which may throw, is called while they are
+// written.
 TEST(Convert, ProgressIsAskedWithinAChunk) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", long_text(3000)));
@@ -423,7 +424,7 @@ TEST(Convert, ProgressIsAskedWithinAChunk) {
   }
 }
 
-// As a defect of the writer would show: another file is there than the one that was meant.
+// A defect of the writer is simulated by replacing the file that it has written.
 TEST(Convert, VerifyingNoticesWhatReadsOtherwise) {
   const ScratchFolder folder;
   const auto source = text_source(folder.write("a.ctf", kText));
@@ -456,8 +457,8 @@ TEST(Convert, RemovesWhatAKilledRunLeftLongAgo) {
             (std::vector<std::string>{"a.ctf", "b.cbf", "b.cbf.keys", "b.cbf.tmp.YOUNGX", "c.cbf.tmp.OLDOLD"}));
 }
 
-// Every system call fails in turn until none is left to fail: the target is old
-// or complete, and nothing else remains.
+// Each system call fails in turn: the target is then the old file or complete, and no other
+// file remains.
 TEST(Convert, ASystemCallThatFailsLeavesTheOldOrTheWholeFile) {
   const ScratchFolder folder;
   const std::string input = folder.write("a.ctf", kText);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A corpus at a glance, from its metadata alone.
+// A summary of a corpus, from its metadata alone.
 #include <batchfeed/tools.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace batchfeed {
 
 namespace {
 
-// Exact, in memory that grows with the number of different lengths only.
+// Exact counts of lengths; memory grows only with the number of different lengths.
 class LengthCounts {
  public:
   void add(std::uint64_t length) {
@@ -59,7 +59,7 @@ class LengthCounts {
   }
 
  private:
-  // 1, 2, 5, 10, 20, 50 ...
+  // The next larger of 1, 2, 5, 10, 20, 50 ...
   static std::uint64_t next_step(std::uint64_t step) {
     std::uint64_t digit = step;
     while (digit >= 10) digit /= 10;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Features and labels at a glance: kinds, hours, how often each class occurs.
+// A summary of features and labels: kinds, hours, how often each class occurs.
 #include <batchfeed/tools.h>
 
 #include "assemble/open.h"
@@ -35,11 +35,11 @@ void count_labels(const Chunk& chunk, SpeechStream& out) {
   }
 }
 
-// Frames and runs of each class; of targets that are bits, of each bit.
+// Counts the frames and segments (runs of equal labels) of each class; with several bits a frame, of each bit.
 void count_labels(const Source& source, SpeechStream& out) {
   out.has_labels = true;
   out.classes = source.streams().front().dim;
-  if (out.classes > SpeechStream::kMostLabels) return;  // one number in a small file may say so
+  if (out.classes > SpeechStream::kMostLabels) return;  // a single number in a small file can claim so many
   out.labels.resize(static_cast<std::size_t>(out.classes));
   Chunk chunk;
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
@@ -91,7 +91,7 @@ struct Describe {
 std::vector<SpeechStream> describe_speech(const Setup& setup) {
   OpenContext context = assemble::context_of(setup);
   context.check = true;
-  context.report = {};  // what is odd is told when the setup is opened
+  context.report = {};  // notices are reported when the setup is opened, not here
   std::vector<SpeechStream> out;
   for (const Setup& corpus : assemble::corpora_of(setup)) {
     for (const SourceOptions& options : corpus.sources) {

@@ -17,7 +17,7 @@ namespace batchfeed {
 namespace {
 
 constexpr std::size_t kHead = 64u << 10;
-constexpr std::size_t kLines = 64;  // looked at, of a text file
+constexpr std::size_t kLines = 64;  // the most lines of a text file that are looked at
 
 std::uint32_t number(std::string_view bytes, std::size_t at, std::size_t n, bool big_endian) {
   std::uint32_t value = 0;
@@ -26,7 +26,7 @@ std::uint32_t number(std::string_view bytes, std::size_t at, std::size_t n, bool
   return value;
 }
 
-// Samples, period, bytes of a sample, kind; then the samples.
+// An HTK header: int32 samples, int32 period, int16 bytes of a sample, int16 kind; then the samples.
 bool is_htk(std::string_view head, std::uint64_t size, bool big_endian) {
   if (head.size() < 12) return false;
   const std::uint64_t samples = number(head, 0, 4, big_endian), each = number(head, 8, 2, big_endian);
@@ -35,7 +35,7 @@ bool is_htk(std::string_view head, std::uint64_t size, bool big_endian) {
   return size >= 12 + data && size <= 12 + data + 64 && (number(head, 10, 2, big_endian) & 0x3F) <= 13;
 }
 
-// "\0B" stands in front of a matrix or vector, behind the key in an archive.
+// Kaldi's binary mark "\0B" stands in front of an object; in an archive, behind its key and a blank.
 bool is_kaldi(std::string_view head) {
   if (head.starts_with(std::string_view("\0B", 2))) return true;
   const std::size_t mark = head.substr(0, 4096).find(std::string_view(" \0B", 3));
@@ -57,7 +57,7 @@ bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), letter);
 }
 
-// key = [ or key = value or a bracket of its own
+// A line of a configuration: key = [, key = value, a comment, or only brackets.
 bool is_config_line(std::string_view line) {
   if (line[0] == '#' || line.find_first_not_of("[](){} \t;") == std::string_view::npos) return true;
   const std::size_t equals = line.find('=');
@@ -68,7 +68,7 @@ bool is_config_line(std::string_view line) {
   return value.empty() || value.back() != ']' || value.find('[') == 0 || line.find(" = ") != std::string_view::npos;
 }
 
-// "1 3:0.5 7:1", as svmlight has it: a path would not look so.
+// Whether a line has index:value pairs, such as "1 3:0.5 7:1" of svmlight, and so holds no path.
 bool has_pairs(std::string_view line) {
   for (std::size_t at = line.find(':'); at != std::string_view::npos; at = line.find(':', at + 1)) {
     const std::size_t before = line.substr(0, at).find_last_not_of("0123456789");
@@ -79,7 +79,7 @@ bool has_pairs(std::string_view line) {
 
 bool is_number(std::string_view text) { return text.find_first_not_of("0123456789.+-eE") == std::string_view::npos; }
 
-// dir/name, or a name with an extension; neither a row of a table nor prose.
+// Whether text may be a path: dir/name, or a name with an extension, but neither a row of a table nor prose.
 bool is_path(std::string_view text) {
   if (text.find_first_of(",;\t") != std::string_view::npos) return false;
   if (text.find('/') != std::string_view::npos) return true;
@@ -93,7 +93,7 @@ bool is_scp_line(std::string_view line) {
   return line.find_first_of("=[]{}\"") == std::string_view::npos && is_path(line);
 }
 
-// key path[:offset][range], or of an archive in text: key [ and numbers, or key and integers.
+// A line of a Kaldi list: key path[:offset][range]; or of a text archive: key [ numbers, or key and integers.
 bool is_kaldi_line(std::string_view line) {
   const std::size_t blank = line.find_first_of(" \t");
   if (blank == std::string_view::npos || line.find('=') != std::string_view::npos || line[0] == '"') return false;
@@ -105,7 +105,7 @@ bool is_kaldi_line(std::string_view line) {
   return rest.find_first_of("/.:") != std::string_view::npos && !is_number(rest);
 }
 
-// Bytes that are no text look like a line of any format by chance.
+// Binary data can look like a line of any format by chance; control characters show that it is not text.
 bool has_controls(std::string_view line) {
   return std::any_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
 }
@@ -161,7 +161,7 @@ Format of_name(const std::string& path) {
 
 FirstBytes first_bytes(const std::string& path, std::size_t most, const Limits& limits) {
   io::Head head = io::read_head(path, most, {}, limits);
-  const bool compressed = head.size == 0 && !head.bytes.empty();  // the size of a plain file is known
+  const bool compressed = head.size == 0 && !head.bytes.empty();  // read_head() gives size 0 for compressed files
   const bool whole = head.bytes.size() < most;
   return {.bytes = std::move(head.bytes), .compressed = compressed, .whole = whole};
 }
@@ -175,7 +175,7 @@ Format detect_format(const std::string& path, const FileSystem& file_system, con
   if (is_htk(head, size, true) || is_htk(head, size, false)) return Format::htk;
   const Format format = of_text(head);
   const Format named = of_name(path);
-  // A damaged entry of a list looks like an assignment; the name knows better.
+  // A damaged line of an scp list may look like an assignment of a configuration: then the file's extension decides.
   return format == Format::unknown || (format == Format::config && named == Format::scp) ? named : format;
 }
 
@@ -188,7 +188,7 @@ Format detect_format(const std::vector<std::string>& files, const FileSystem& fi
   if (first != Format::ctf && first != Format::cbf) return first;
   const auto words = [](Format format) { return format == Format::ctf ? "text" : "binary"; };
   for (std::size_t i = 1; i < files.size(); ++i) {
-    if (is_url(files[i])) continue;  // a request for each
+    if (is_url(files[i])) continue;  // looking at it would cost a request
     const Format other = detect_format(files[i], file_system, limits);
     if (other == first || (other != Format::ctf && other != Format::cbf)) continue;
     throw Error(Fault{.kind = FaultKind::usage,

@@ -58,17 +58,17 @@ TEST(DetectFormat, TextOfNoneOfThem) {
            "\n\n \r\n",
            "hello\n",
            "hello world of words\n",
-           "1 2 3\n4 5 6\n",  // numbers under no key
+           "1 2 3\n4 5 6\n",  // numbers without a key
            "0.1 0.2\n0.3 -4e-1\n",
            "1.5\n2.5\n",
-           "1\t1.5\n2\t2.5\n",  // nor are they paths
+           "1\t1.5\n2\t2.5\n",  // numbers with a dot are no paths
            "id,weight,file\n1,0.5,a/b.wav\n2,1.5,c.wav\n",
            "1\t0.5\ta.b\n",
-           "1.5;x\n",  // nor is a row of a table
+           "1.5;x\n",  // a row of a table is no path
            "One sentence. Another one.\n",
-           "a|\nb|\n",    // nothing behind the bar
-           "{x} |v 1\n",  // nor such an id in front of it
-           "0 | v 1\n",   // nor a name
+           "a|\nb|\n",    // no name behind the bar
+           "{x} |v 1\n",  // not an id in front of the bar
+           "0 | v 1\n",   // a blank instead of a name
            "\x01|v 1\n",
            "0 |v\x7f\x02 1\n",
            "<a href=\"b\">\n{\"a\": 1}\n",
@@ -76,12 +76,12 @@ TEST(DetectFormat, TextOfNoneOfThem) {
            "\xC3\xA4 = 5 |\n",
            "name -> [a/b]\n",
            "u2 \"a/b\n",
-           "|a 1\none\ntwo\nthree\n",  // one line in four
+           "|a 1\none\ntwo\nthree\n",  // only one line in four fits
        })
     EXPECT_EQ(detected(text), Format::unknown) << text;
 }
 
-// Only the beginning is looked at, and what most of its lines are decides.
+// Only the first lines are looked at, and the format of the majority of them decides.
 TEST(DetectFormat, ManyLinesAreNotNeeded) {
   std::string lines;
   for (int i = 0; i < 64; ++i) lines += "|a 1\n";
@@ -99,7 +99,7 @@ TEST(DetectFormat, BinaryByItsFirstBytes) {
            {std::string("utt1 \0BFM \4", 11), Format::kaldi},
            {std::string("\0BFM \4", 6), Format::kaldi},  // a matrix without a key
            {std::string("MLF\3\0rest", 9), Format::unknown},
-           {std::string("two\nlines \0BFM", 14), Format::unknown},  // a key has no end of line
+           {std::string("two\nlines \0BFM", 14), Format::unknown},  // a key cannot hold a line end
            {"\xff\xd8\xff\xe0 picture", Format::unknown},
        })
     EXPECT_EQ(detected(bytes), is) << bytes;

@@ -18,9 +18,10 @@ namespace batchfeed::tools {
 namespace {
 
 constexpr std::size_t kHead = 64u << 10;
-constexpr std::size_t kMostOf = 50;  // more than one byte in so many: of bytes by chance one in nine, of text none
+// More than one control character in so many bytes is not text. Random bytes have one in nine, text none.
+constexpr std::size_t kMostOf = 50;
 
-// What files of other formats begin with.
+// The first bytes of files of other formats, and what to say of these.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kBeginnings = {
     {{"\x89PNG", "a picture (PNG)"},
      {"\xFF\xD8\xFF", "a picture (JPEG)"},

@@ -11,7 +11,7 @@ namespace {
 using ::batchfeed::testing::ScratchFolder;
 using ::testing::HasSubstr;
 
-// What inferring says of a file; "" if it finds streams.
+// The fault of inferring the streams of a file with these bytes; empty if that succeeds.
 Fault said(const std::string& bytes, bool alone) {
   const ScratchFolder folder;
   const std::string file = folder.write("x.ctf", bytes);
@@ -63,7 +63,7 @@ TEST(ExpectText, TablesWithBars) {
   }
 }
 
-// A corpus that is damaged is looked at all the same.
+// Text with some damage is still text.
 TEST(ExpectText, TextWithSomeOfIt) {
   EXPECT_EQ(said("0 |x 1\n", false).id, "");
   EXPECT_EQ(said("0 |x 1\n0 |x \x01\n" + std::string(200, ' ') + "\n", false).id, "");

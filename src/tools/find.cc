@@ -16,7 +16,7 @@ namespace batchfeed {
 
 namespace {
 
-constexpr std::size_t kLength = ~std::size_t{0};  // instead of a stream's number
+constexpr std::size_t kLength = ~std::size_t{0};  // in place of a stream's number: the test is of the length
 
 [[noreturn]] void refuse_test(std::string what, std::string hint, const std::string& stream = {}) {
   throw Error(Fault{
@@ -127,7 +127,7 @@ class Finder {
       hit.values = 0;
       hit.stream = test.stream;
       hit.element = column.element;
-      hit.line = column.samples(s.row);  // for now: how many there are
+      hit.line = column.samples(s.row);  // for now the number of samples; the line is computed from it later
       column.element == Element::f32 ? scan<float>(column, s.row, test, hit) : scan<double>(column, s.row, test, hit);
       if (hit.values == 0) return false;
     }
@@ -136,7 +136,7 @@ class Finder {
 
   template <class T>
   static void scan(const Column& column, std::uint32_t row, const ValueTest& test, Hit& hit) {
-    // As the stream would hold it: 0.1 is the float that is read for 0.1.
+    // Rounded to the stream's precision, so that 0.1 is equal to what is read for "0.1".
     const auto bound = static_cast<double>(static_cast<T>(test.value));
     const auto look = [&](std::uint32_t sample, std::uint64_t index, double value) {
       if (!passes(test.op, value, bound) || hit.values++ != 0) return;
@@ -166,7 +166,7 @@ class Finder {
   const Source& source_;
   const FindOptions& options_;
   std::unordered_set<std::string> keys_;
-  std::vector<const std::string*> patterns_;  // those of the keys that are more than themselves
+  std::vector<const std::string*> patterns_;  // the keys of the options that are patterns
   std::vector<std::size_t> streams_;
   bool reads_ = false;
 };

@@ -80,7 +80,7 @@ TEST(Find, EveryComparisonInEitherPrecision) {
   }
 }
 
-// Text holds none; a source of the caller's may.
+// Text corpora cannot hold a NaN, but a source of the caller's may.
 TEST(Find, NaNIsFoundByNameAlone) {
   class Odd : public Source {
    public:
@@ -126,7 +126,7 @@ TEST(Find, LengthIsAStreamWhereOneHasThatName) {
   options.streams = {{.name = "length", .dim = 1}};
   const auto source = open_source(options);
   EXPECT_EQ(keys_found(*source, {.values = {parse_value_test("length = 5")}}), (std::vector<std::uint64_t>{0}));
-  // And it has no index elsewhere.
+  // Where no stream has the name `length`, the test is of a sequence's length, which has no index.
   const Fault fault = testing::fault_of(
       [&] { keys_found(*ragged(folder, "a.ctf", ragged_text(2)), {.values = {parse_value_test("length[0] = 1")}}); });
   EXPECT_EQ(fault.id, "find.test");
@@ -162,7 +162,7 @@ TEST(Find, KeysArePatternsOfTheShell) {
   for (const auto& [patterns, keys] : cases) EXPECT_EQ(keys_found(*source, {.keys = patterns}), keys) << patterns[0];
 }
 
-// The number in a test is the one that the stream would hold for it.
+// The number of a test is rounded to the stream's precision.
 TEST(Find, ANumberOfATestIsReadAsTheStreamsAre) {
   const ScratchFolder folder;
   for (const Element element : {Element::f32, Element::f64}) {

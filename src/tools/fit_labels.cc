@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Labels of several corpora: a class has one number in all of them.
+// Makes the labels of several corpora agree: a class gets the same number in all of them.
 #include <batchfeed/tools.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace batchfeed {
 
 namespace {
 
-// Labels of one name.
+// The sources of labels that have one stream name.
 struct Alike {
   std::vector<MlfOptions*> inferred;
   std::vector<const MlfOptions*> listed;  // each with a list of its own, from a file or in memory
@@ -50,7 +50,7 @@ void expect_same(const List& known, const List& list) {
   }
 }
 
-// The names of the classes: of the longest list, else of all that are inferred.
+// The names of the classes: those of the longest list; without a list, all names that were inferred.
 std::vector<std::string> names_of(const Alike& alike, const Limits& limits, const FileSystem& file_system) {
   std::set<std::string> names;
   if (alike.listed.empty()) {

@@ -23,7 +23,7 @@ class FitLabels : public ::testing::Test {
   std::vector<SourceOptions> bare(const std::string& file, const std::string& lines) {
     return infer_speech({folder_.write(file, "#!MLF!#\n\"" + file + "\"\n" + lines + ".\n")});
   }
-  // As a configuration says it.
+  // Labels with a list of states, as from a configuration.
   std::vector<SourceOptions> listed(const std::string& list, const std::string& names, std::uint64_t dim = 4) {
     return {MlfOptions{.name = "labels", .files = {"x"}, .mapping_file = folder_.write(list, names), .dim = dim}};
   }
@@ -62,7 +62,7 @@ TEST_F(FitLabels, ListsThatContradictEachOtherAreRefused) {
   EXPECT_EQ(fault.at.line, 3u);
   EXPECT_THAT(fault.what, HasSubstr("class 1 of 'labels' is 'c' here and 'b' in " + folder_ / "one" + ":2"));
   std::get<MlfOptions>(mix[1].front()).name = "others";
-  fit_labels(mix);  // another stream
+  fit_labels(mix);  // labels of another stream need not agree
 
   mix = {{MlfOptions{.name = "l", .files = {"x"}, .labels = {"a", "b"}, .dim = 2}},
          {MlfOptions{.name = "l", .files = {"y"}, .labels = {"b"}, .dim = 2}}};
@@ -79,7 +79,7 @@ TEST_F(FitLabels, ListsThatDecideNothingAreNotRead) {
   targets.mapping_file = folder_ / "neither";
   targets.target_mapping_file = folder_ / "bits";
   mix.push_back({targets});
-  fit_labels(mix);  // its classes are not what is delivered
+  fit_labels(mix);  // delivers targets instead of classes, so its classes need not agree
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(Fix, LinesOfOneIdAreBroughtTogether) {
             "|# two |# of them\n\n1 |v 1\n1 |v 3\n2 |v 2\n");
 }
 
-// What stands in front of a line is an id or none by the mode that it is read in.
+// Which text in front of a line is an id depends on the key mode.
 TEST(Fix, NoLineComesToAnotherSequence) {
   const std::string text = "5 |v 1\nx6 |v 2\n6 |v 3\nx6 |v 4\n05 |v 5\n";
   const std::string numbers = "5 |v 1\nx6 |v 2\n05 |v 5\n6 |v 3\nx6 |v 4\n";
@@ -125,7 +125,7 @@ class FixBinary : public ::testing::Test {
   std::size_t rows() const { return static_cast<std::size_t>(number(header() + 8, 4)); }
   std::size_t row(std::size_t i) const { return good_.size() - 8 - 16 * (rows() - i); }
 
-  // With the bytes at `at` changed, mended; "id count" of what was done.
+  // Replaces the bytes at `at` and mends the file; gives "id count" of each fix.
   Done mend_changed(std::size_t at, const std::string& bytes) {
     std::string bad = good_;
     bad.replace(at, bytes.size(), bytes);
@@ -149,7 +149,7 @@ TEST_F(FixBinary, TheChunkTableIsComputed) {
 }
 
 TEST_F(FixBinary, EntriesAreSortedSampleBySample) {
-  // Two sequences of one sample with entries 3:1 and 7:2 get them the other way round.
+  // The entries 3:1 and 7:2 of two sequences are swapped, so that indices descend.
   const std::string in_order = "\1\0\0\0\2\0\0\0\0\0\x80\x3f\0\0\0\x40\3\0\0\0\7\0\0\0"s;
   const std::string swapped = "\1\0\0\0\2\0\0\0\0\0\0\x40\0\0\x80\x3f\7\0\0\0\3\0\0\0"s;
   std::string bad = good_;
@@ -249,7 +249,7 @@ TEST_F(FixBinary, WhatWouldHaveToBeGuessedIsRefusedAndNothingIsWritten) {
   EXPECT_TRUE(refused(bad));
   EXPECT_TRUE(refused(good_.substr(0, header())));
   EXPECT_TRUE(refused(good_.substr(0, 20)));
-  // Forged counts: a miss, never more.
+  // With forged counts it may fail with an Error, but in no other way.
   for (std::size_t at = 12; at < good_.size(); at += 61) {
     bad = good_;
     bad[at] = static_cast<char>(0xFF);

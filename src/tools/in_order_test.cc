@@ -15,7 +15,7 @@
 namespace batchfeed {
 namespace {
 
-// Now and then, as long as waking a thread takes several times.
+// For every third item, sleeps up to 0.2 ms: several times what waking a thread takes.
 void dawdle(std::uint64_t i) {
   if (i % 3 == 1) std::this_thread::sleep_for(std::chrono::microseconds(i % 200));
 }
@@ -53,7 +53,7 @@ TEST(InOrder, TheEarliestErrorEndsIt) {
         in_order<int>(
             100, jobs,
             [&](std::uint64_t i, int&) {
-              if (slow) dawdle(100 - i);  // later ones come first
+              if (slow) dawdle(100 - i);  // later items tend to be ready first
               if (i >= 30 && i % 2 == 0) throw std::runtime_error(std::to_string(i));
             },
             [&](std::uint64_t, int&) { ++taken; });
@@ -72,7 +72,7 @@ TEST(InOrder, TheEarliestErrorEndsIt) {
   }
 }
 
-// Of 2,000 items, those that the calling thread made.
+// How many of 2,000 items the calling thread makes, if each takes `each`.
 std::uint64_t made_here(std::chrono::microseconds each) {
   const auto here = std::this_thread::get_id();
   std::uint64_t own = 0;

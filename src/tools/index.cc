@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Index caches built ahead of need, as `batchfeed index` does, and looked for.
+// Builds index caches ahead of need, and looks for them, as `batchfeed index` does.
 #include <batchfeed/tools.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ IndexBuild of_labels(const MlfOptions& options, const std::string& file, const O
   return {.file = file, .cache = found.path, .was_valid = found.valid, .why = found.why, .sequences = found.utterances};
 }
 
-// Each file by itself, as its index is kept.
+// Builds the index of one label file: each file has a cache of its own.
 IndexBuild build_labels(MlfOptions options, const std::string& file, OpenContext context, bool rebuild) {
   IndexBuild out = of_labels(options, file, context);
   std::error_code none;
@@ -46,7 +46,7 @@ IndexBuild build_labels(MlfOptions options, const std::string& file, OpenContext
   return out;
 }
 
-// Other formats keep no cache; opening them says how large they are.
+// For formats without an index cache: only counts, from opening the source.
 IndexBuild of_other(const SourceOptions& options, const OpenContext& context) {
   const std::unique_ptr<Source> source = assemble::open_one(options, context);
   const Description about = describe(*source);
@@ -57,7 +57,7 @@ IndexBuild of_other(const SourceOptions& options, const OpenContext& context) {
           .bytes = about.bytes};
 }
 
-// Of every corpus of a mixture, else of the one there is.
+// The sources of all corpora of a mixture, or of the only corpus.
 std::vector<SourceOptions> all_sources(const Setup& setup) {
   std::vector<SourceOptions> out;
   for (const Setup& corpus : assemble::corpora_of(setup))

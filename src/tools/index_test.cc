@@ -100,7 +100,7 @@ TEST(Indexes, OfLabelFilesAreKeptEachForItself) {
   for (const IndexBuild& one : build_indexes(setup)) EXPECT_TRUE(one.was_valid);
   for (const IndexBuild& one : find_indexes(setup)) EXPECT_TRUE(one.was_valid);
 
-  // One file changes: the other's index stays good.
+  // If one file changes, the other's index stays valid.
   folder.write("b.mlf", labels("w", 4));
   const std::vector<IndexBuild> found = find_indexes(setup);
   EXPECT_TRUE(found[0].was_valid);
@@ -130,12 +130,12 @@ TEST(Indexes, OfLabelsAreBuiltAnewWhenAsked) {
   batchfeed::Setup setup;
   setup.reader.keys = KeyMode::text;
   MlfOptions options = labels_of({folder.write("a.mlf", labels("u", 2))});
-  options.cache_index = false;  // asked for, an index is kept all the same
+  options.cache_index = false;  // build_indexes() keeps an index nevertheless
   setup.sources = {options};
   const IndexBuild first = build_indexes(setup).at(0);
   EXPECT_EQ(first.samples, 2u);
   EXPECT_EQ(first.chunks, 1u);
-  // A cache nobody may believe any more, of the same bytes, is one that `rebuild` writes again.
+  // `rebuild` writes a valid cache again, with the same bytes.
   const std::string good = content_of(first.cache);
   std::filesystem::last_write_time(first.cache, std::filesystem::file_time_type::min() + std::chrono::hours(24));
   const auto before = std::filesystem::last_write_time(first.cache);
@@ -161,7 +161,7 @@ TEST(Indexes, OtherFormatsAndMixturesAreCounted) {
   EXPECT_EQ(built[0].samples, 3u);
   EXPECT_GT(built[0].bytes, 0u);
   EXPECT_TRUE(std::filesystem::exists(built[1].cache));
-  // Those that keep none are none to be found.
+  // find_indexes() leaves out sources whose format keeps no index.
   const std::vector<IndexBuild> found = find_indexes(setup);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].file, text);

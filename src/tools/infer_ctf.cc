@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A text corpus that nobody declared: its streams, and the reader section that fits.
+// Infers the streams of a text corpus that comes without a declaration.
 #include <batchfeed/tools.h>
 
 #include <algorithm>
@@ -16,9 +16,10 @@
 namespace batchfeed {
 
 namespace {
-// What fits one shard and those before it.
+// Widens `all`, inferred of the shards so far, so that it also fits `one`, inferred of the next shard.
 void add(const Inferred& one, Inferred& all) {
-  all.has_ids = all.has_ids || one.has_ids;  // each file is read as its own first line says
+  // Whether lines begin with ids is decided for each file by its first line.
+  all.has_ids = all.has_ids || one.has_ids;
   all.text_ids = all.text_ids || one.text_ids;
   for (const Inferred::Stream& stream : one.streams) {
     const auto known = std::find_if(all.streams.begin(), all.streams.end(),
@@ -44,13 +45,13 @@ void add(const Inferred& one, Inferred& all) {
   all.seen.insert(one.seen.begin(), one.seen.end());
 }
 
-// Moves streams to `rare` that fewer than one sequence in ten has: a slip of whoever wrote
-// the file, as a reader gives no sequence that lacks a declared stream.
+// Moves streams that fewer than one sequence in ten has to `rare`. They are taken for typing errors: if such a stream
+// were declared, a reader would drop all sequences without it.
 void set_rare_apart(Inferred& inferred) {
   constexpr std::uint64_t kRareOf = 10;
   const auto is_common = [&](const Inferred::Stream& s) { return s.sequences * kRareOf >= inferred.sequences; };
   const auto from = std::stable_partition(inferred.streams.begin(), inferred.streams.end(), is_common);
-  if (from == inferred.streams.begin()) return;  // then what is the rule?
+  if (from == inferred.streams.begin()) return;  // all are rare, so none is an exception
   inferred.rare.assign(std::make_move_iterator(from), std::make_move_iterator(inferred.streams.end()));
   inferred.streams.erase(from, inferred.streams.end());
 }
@@ -91,7 +92,7 @@ Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progre
   Inferred all;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const io::File file(files[i], file_system, limits);
-    if (!file.is_remote()) tools::expect_text(file);  // that would be one more request
+    if (!file.is_remote()) tools::expect_text(file);  // for a remote file it would cost one more request
     Inferred one = ctf::infer(file, ~0ull, progress, limits);
     if (i == 0) {
       all = std::move(one);

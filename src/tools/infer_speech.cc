@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Speech files that come without a configuration: features first, then labels,
-// each kind one source of all its files.
+// Infers the sources of speech files that come without a configuration: features first, then labels,
+// one source for all files of a kind.
 #include <batchfeed/tools.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
   setup.file_system = file_system;
   setup.reader.keys = KeyMode::text;
   OpenContext context = assemble::context_of(setup);
-  context.check = true;  // what damage does to the data is for those who open them
+  context.check = true;  // damage is passed over here, and reported when the files are opened
   HtkOptions htk{.element = element};
   MlfOptions mlf{.mapping_file = state_list, .element = element};
   KaldiOptions matrices{.element = element}, alignments{.alignment = true, .element = element};

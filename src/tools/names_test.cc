@@ -8,7 +8,7 @@
 namespace batchfeed {
 namespace {
 
-// `last` is the last enumerator: a name for each, no two alike, and back.
+// `last`: the last enumerator. Each enumerator has a name, all names differ, and each leads back to its enumerator.
 template <class Enum>
 void expect_names(Enum last) {
   const std::size_t n = static_cast<std::size_t>(last) + 1;
@@ -42,7 +42,7 @@ TEST(Names, StandForEveryValue) {
   expect_names(Bound::pack);
 }
 
-// What states, commands and scripts hold on to.
+// These words must not change: saved states, commands and scripts use them.
 TEST(Names, AreTheWordsOfOptions) {
   EXPECT_EQ(name(OrderKind::cntk), "cntk");
   EXPECT_EQ(name(Shard::chunk), "chunk");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Options back into the text of a configuration: a reader section that reads what
-// was given without one.
+// Writes options as the text of a configuration: a reader section that reads the files that were
+// given without one.
 #include <batchfeed/tools.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// There is no escape in a configuration (docs/reference/config-language.md).
+// The name in quotes. Throws Error if it cannot be quoted: the language has no escapes
+// (docs/reference/config-language.md).
 std::string in_quotes(const std::string& name) {
   const bool comment = name.find(" #") != name.npos || name.find("\t#") != name.npos;
   const bool blank_end = text::trimmed(name).size() != name.size();
@@ -28,7 +29,8 @@ std::string in_quotes(const std::string& name) {
   return "\"" + name + "\"";
 }
 
-// In a list `*` repeats what stands before it, in quotes too, and ':' stands between the elements of one text.
+// Throws Error for a name that an array cannot hold: `*` repeats an element even in quotes, and ':' separates the
+// elements where the whole array is in one pair of quotes.
 const std::string& list_element(const std::string& file, const char* cannot) {
   if (file.find_first_of(cannot) != file.npos) {
     refuse("infer.no-section", file, "this name cannot stand in a list: '*' and ':' are taken for more than themselves",
@@ -55,12 +57,12 @@ std::string input_of(const CtfOptions& options) {
   out += "    input = [\n";
   std::vector<std::string> used;
   for (const StreamSpec& stream : options.streams) {
-    // A section's name has letters, digits and _ only; the file's own name is the alias.
+    // The key of a section can have only letters, digits and _; the stream's name in the file becomes the alias.
     std::string section;
     for (const char c : stream.name) section += is_digit(c) || is_letter(c) ? c : '_';
     if (is_digit(section[0])) section.insert(0, 1, '_');
     while (std::any_of(used.begin(), used.end(), [&](const std::string& other) { return same_word(other, section); }))
-      section += '_';  // keys match in any case
+      section += '_';  // keys are compared without case
     used.push_back(section);
     out += "        " + section + " = [ ";
     const std::string& in_file = stream.alias.empty() ? stream.name : stream.alias;
@@ -80,7 +82,7 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-// The text reader takes ids that are numbers; words are for deserializers.
+// CNTKTextFormatReader takes numeric ids only; text ids need a deserializer.
 std::string of(const CtfOptions& options, bool ids_are_words) {
   const std::string common = "    randomize = true\n" + precision_line(options.element);
   if (!ids_are_words || options.skip_sequence_ids) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is written as a reader section is what a configuration with it reads.
+// A configuration with a reader section that was written gives the same setup back.
 #include <batchfeed/config.h>
 #include <batchfeed/tools.h>
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST_F(ReaderSection, OfAnInferenceLoads) {
   EXPECT_TRUE(options.skip_sequence_ids);
 }
 
-// Names come from files: what a configuration would read as something else is refused.
+// Names come from files: a name that a configuration would read differently is refused.
 TEST_F(ReaderSection, QuotesNamesOrRefusesThem) {
   const auto text_of = [&](const std::string& name) {
     CtfOptions text;
@@ -96,7 +96,7 @@ TEST_F(ReaderSection, QuotesNamesOrRefusesThem) {
 TEST_F(ReaderSection, OfTextKeepsFilesPrecisionAndNames) {
   CtfOptions text;
   text.files = {folder_.write("a.ctf", "0 |x-y 1 |x_y 2 |7 0:1\n"), folder_.write("b.ctf", "1 |x-y 3 |x_y 4 |7 2:1\n")};
-  // Two names that a section's grammar makes one, and one that begins with a digit.
+  // Two names that become the same key, and one that begins with a digit.
   text.streams = {
       {.name = "x-y", .dim = 1}, {.name = "x_y", .dim = 1}, {.name = "7", .storage = Storage::sparse, .dim = 3}};
   text.element = Element::f64;

@@ -42,7 +42,7 @@ std::uint64_t RowHash::sparse_sample(const Column& column, std::size_t begin, st
   const std::int32_t* const indices = column.indices.data();
   const std::size_t width = size_of(column.element);
   if (end - begin == 1) {
-    // Labels come in runs.
+    // The last hash is kept, as labels come in runs.
     std::uint64_t value = 0;
     std::memcpy(&value, column.values.data() + begin * width, width);
     if (indices[begin] != last_index_ || value != last_value_ || width != last_width_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// HTK features that come from HTK files keep what their headers say.
+// Features read from HTK files and written as HTK keep the parameter kind and frame period of their headers.
 #include <batchfeed/convert.h>
 #include <batchfeed/speech_writer.h>
 
@@ -18,7 +18,7 @@ namespace {
 struct Said {
   std::string file;
   std::string kind;
-  std::uint32_t period = 0;  // 0: none that can be written
+  std::uint32_t period = 0;  // in 100 ns; 0: none, or one that cannot be written
 };
 
 Said said_by(const HtkOptions& options, const OpenContext& context) {
@@ -30,11 +30,11 @@ Said said_by(const HtkOptions& options, const OpenContext& context) {
   return out;
 }
 
-// Of the features that are written: of the stream that is asked for, else of all.
+// The headers of the features that are written: those of the first of `streams`, or of all if that is empty.
 std::vector<Said> said_by(const Setup& setup, const std::vector<std::string>& streams) {
   std::vector<Said> out;
   OpenContext context = assemble::context_of(setup);
-  context.report = {};  // what is odd is told when the setup is opened
+  context.report = {};  // notices are reported when the setup is opened, not here
   for (const Setup& corpus : assemble::corpora_of(setup)) {
     for (const SourceOptions& source : corpus.sources) {
       const auto* const htk = std::get_if<HtkOptions>(&source);

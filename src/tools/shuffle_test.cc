@@ -38,7 +38,7 @@ std::string rows_of_one_to_four(int sequences) {
   return out;
 }
 
-// Somebody may have to make the same file once more.
+// Users must be able to make the same file again.
 TEST(Shuffle, TheOrderOfASeedStays) {
   const ScratchFolder folder;
   const auto source = in_lines(folder.write("a.ctf", rows_of_one_to_four(12)));
@@ -65,7 +65,7 @@ TEST(Shuffle, OneWhoseOwnFilesAreCutIsTold) {
     for (const std::uint64_t left : {0u, 11u, 15u, 100u}) {
       bool cut = false;
       ConvertOptions options{.keys = keys, .shuffle = 1, .shuffle_memory = 4000};
-      // The second bucket, while the first is written.
+      // Truncates the second bucket while the first is written to the target.
       options.progress = [&](std::uint64_t done, std::uint64_t all) {
         if (cut || done < all / 2) return;
         for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {

@@ -71,7 +71,7 @@ void SpeechTarget::write_features(const Column& column, std::uint32_t row, const
       }
       const std::size_t n = std::size_t{column.first_sample[row]} + i;
       for (std::uint32_t v = column.first_value[n]; v < column.first_value[n + 1]; ++v)
-        out[column.indices[v]] = column.as<float>()[v];  // of a repeated index the last counts
+        out[column.indices[v]] = column.as<float>()[v];  // the last value of a repeated index counts
     }
     values = dense_.data();
   }
@@ -117,7 +117,7 @@ void SpeechTarget::write_labels(const Column& column, std::uint32_t row, const s
     const std::uint32_t now = label<T>(column, row, i, key, begins);
     if (!boundaries_) boundaries_ = begins;
     const bool fresh = segments_.empty() || segments_.back().label != now;
-    // With boundaries every run begins with one, else there is none.
+    // Either every run of a label begins with a 2, or no frame has one.
     if (*boundaries_ ? fresh && !begins : begins) {
       refuse_data("convert.boundaries", path_,
                   "stream '" + stream_.name + "', sequence '" + key + "', frame " + std::to_string(i) +

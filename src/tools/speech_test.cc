@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Speech files without a configuration, and as targets of convert.
+// Speech files read without a configuration, and written by convert.
 #include "support/speech.h"
 
 #include <batchfeed/convert.h>
@@ -34,7 +34,7 @@ using ::batchfeed::testing::ScratchFolder;
 const std::string kMlf =
     "#!MLF!#\n\"*/d/u.lab\"\n0 200000 sil\n200000 300000 b\n.\n\"*/v.lab\"\n0 100000 b\n100000 300000 sil\n.\n";
 
-// Inferred, and opened as the command does.
+// Infers the sources of the files and opens them, as the command does.
 std::unique_ptr<Source> inferred(const std::vector<std::string>& files, const std::string& states = {}) {
   Setup setup;
   setup.sources = infer_speech(files, states);
@@ -87,7 +87,7 @@ TEST(SpeechConvert, FilesOfASourceAreThoseOfItsRows) {
   EXPECT_EQ(inferred({c.scp})->files(), std::vector<std::string>{c.archive});
 }
 
-// Bits that are no numbers included.
+// Also bits that are NaN.
 TEST(SpeechConvert, AnyBitsSurviveHtkToBinaryToHtk) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& bits) {
     RC_PRE(!bits.empty());

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMostParts = 255;
 
-// Of two targets in one file the second would take the place of the first.
+// Throws Error if two targets name one file: the second would replace the first.
 void expect_files_of_their_own(const std::vector<std::unique_ptr<Target>>& targets) {
   std::set<std::filesystem::path> files;
   for (const auto& target : targets) {
@@ -45,7 +45,7 @@ std::uint64_t key_hash(std::string_view key, const SplitOptions& options) {
   return mix64(hash_text(key, options.seed));
 }
 
-// Where each part ends, of 1.
+// The end of each part in [0, 1]; the last is 1. Throws Error.
 std::vector<double> ends_of(const SplitOptions& options) {
   std::vector<double> out(options.fractions.size());
   std::partial_sum(options.fractions.begin(), options.fractions.end(), out.begin());
@@ -110,7 +110,7 @@ class Divider {
     }
   }
 
-  // Each class in the order of hashes; its parts follow each other.
+  // Sorts each class by hash, and cuts it into parts one after the other.
   void rank() {
     std::vector<Ranked> all = ranked();
     std::sort(all.begin(), all.end(), [](const Ranked& a, const Ranked& b) {
@@ -187,8 +187,8 @@ class Divider {
   Parts out_;
 };
 
-// All targets get their names or none, so what may fail comes first. Should a name fail all the same, targets that are
-// new go again; one that took the place of an older file stays, for there is nothing else to put there.
+// Gives all targets their names, or none: seal() does first whatever is likely to fail. If naming one fails all the
+// same, new targets named before are removed; a target that has replaced an older file stays, as that file is gone.
 void commit(const std::vector<std::unique_ptr<Target>>& targets) {
   for (const auto& target : targets) target->seal();
   std::error_code none;
@@ -209,7 +209,7 @@ void commit(const std::vector<std::unique_ptr<Target>>& targets) {
   }
 }
 
-// A part for each sequence, a target for each part, and a format for each target or none at all.
+// Throws Error unless each sequence has a part, each part a target, and each target a format (or none has).
 void expect_fitting(const Source& source, const Parts& parts, std::size_t targets, std::size_t formats) {
   bool fit = parts.size() == source.chunks().size() && (formats == 0 || formats == targets);
   for (std::size_t c = 0; fit && c < parts.size(); ++c) {
@@ -221,7 +221,7 @@ void expect_fitting(const Source& source, const Parts& parts, std::size_t target
          "a part for each sequence, as split_parts() gives them, and a target for each part");
 }
 
-// The sequences of a chunk, dealt to its targets.
+// The sequences of a chunk, distributed to the targets.
 struct Dealt {
   Chunk chunk;
   std::vector<SequenceInfo> table;

@@ -18,7 +18,7 @@ namespace {
 using ::batchfeed::testing::id_of;
 using testing::ScratchFolder;
 
-// n sequences "s0/k" .. of two samples, in turn of three classes; every tenth of class 2.
+// n sequences with keys "s<k/5>/<k>" of two samples; every tenth is of class 2, the others of classes 0 and 1.
 std::shared_ptr<const Source> corpus(const ScratchFolder& folder, int n, const std::string& name = "a.ctf",
                                      std::uint64_t chunk_bytes = 500) {
   std::string out;
@@ -47,7 +47,7 @@ TEST(Split, ByKeyIsNearTheFractionsAndDoesNotDependOnTheRest) {
   const SplitOptions options{.fractions = {0.9, 0.1}};
   const Parts parts = split_parts(*corpus(folder, 2000), options);
   EXPECT_NEAR(static_cast<double>(sizes(parts, 2)[1]), 200, 60);
-  // The first half alone, in other chunks: the same.
+  // The first half of the corpus alone, in other chunks, gets the same parts.
   const Parts half = split_parts(*corpus(folder, 1000, "b.ctf", 4000), options);
   std::vector<std::uint8_t> a, b;
   for (const auto& chunk : parts) a.insert(a.end(), chunk.begin(), chunk.end());
@@ -82,7 +82,8 @@ TEST(Split, StratifiedIsExactInEveryClass) {
   }
 }
 
-// Of dense samples the class is the largest value's place; what is damaged, or lacks a stream, is a class of its own.
+// For a dense stream the class is the index of the largest value. Damaged sequences, and those without the stream,
+// are classes of their own.
 TEST(Split, ClassesOfDenseStreamsAndOfWhatIsDamaged) {
   const ScratchFolder folder;
   std::string text;
@@ -244,7 +245,7 @@ TEST(Split, AllTargetsAppearOrNone) {
   EXPECT_EQ(folder.names(), before);
 }
 
-// The last chunk of a binary file is written where it is finished: what fails there must not cost the files before.
+// The last chunk of a binary file is written only when the file is finished; if that fails, the older files stay.
 TEST(Split, ForcedPartsStayUnlessAllAreWritten) {
   const ScratchFolder folder;
   const auto source = corpus(folder, 50);
@@ -261,7 +262,7 @@ TEST(Split, ForcedPartsStayUnlessAllAreWritten) {
   };
   write(0.5, nullptr);
   const std::vector<std::string> before = contents();
-  ASSERT_EQ(before.size(), 5u);  // the corpus, and keys beside each part
+  ASSERT_EQ(before.size(), 5u);  // the corpus, and two parts with a file of keys each
   std::uint64_t writes = 0, renames = 0;
   const auto of_y = [](const testing::Call& call) { return call.path.find("y.cbf") != std::string::npos; };
   EXPECT_THROW(
@@ -270,7 +271,7 @@ TEST(Split, ForcedPartsStayUnlessAllAreWritten) {
       Error);
   EXPECT_GT(writes, 2u);
   EXPECT_EQ(contents(), before);
-  // A name that cannot be given: what took the place of an older file is all that is there.
+  // If a rename fails, a part that has replaced its older file stays.
   EXPECT_THROW(
       write(0.2,
             [&](const testing::Call& call) { return call.name == "rename" && of_y(call) && ++renames == 1 ? EIO : 0; }),
@@ -317,7 +318,7 @@ TEST(Subset, AndItsLikeRefuseSourcesThatAreNullAndRowsThatAreNot) {
   EXPECT_TRUE(ValueCounts().bars(0, 10, false, 0).empty());
 }
 
-// As a joined source may give them, whose partners are not all there.
+// Sequences without samples in some streams, as a join gives them where partners are missing.
 class Hollow final : public Source {
  public:
   const std::vector<StreamInfo>& streams() const override { return streams_; }

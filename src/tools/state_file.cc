@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Small files, a reader's state among them.
+// Reads and writes small files, such as a reader's state.
 #include <batchfeed/tools.h>
 
 #include "io/atomic_file.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What survey.h promises of one stream, sample by sample, for stored forms that no text gives: doubles, NaN, steps.
+// Checks survey.h's figures of one stream on columns that a text cannot give: doubles, NaN, steps.
 #include "tools/stream_tally.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ StreamInfo stream_of(Storage storage, std::uint64_t dim, Element element = Eleme
   return {.name = "s", .dim = dim, .storage = storage, .element = element};
 }
 
-// Every sample a sequence of its own.
+// Each sample is a sequence of its own.
 Column column_of(const StreamInfo& stream, const Samples& samples) {
   Column out;
   out.reset(stream);
@@ -137,7 +137,7 @@ TEST(StreamTally, WholeNumbersMayBeOfAnySize) {
   }
 }
 
-// Squares of such values have no room for what they differ by.
+// A sum of squares of such values would lose their differences to rounding.
 TEST(StreamTally, ADeviationIsExactFarFromZero) {
   const StreamSurvey s =
       tallied(stream_of(Storage::dense, 3), Samples{{1e9, 1e9 + 1, 1e9 + 2}, {1e9 + 2, 1e9 + 1, 1e9}});
@@ -154,7 +154,7 @@ TEST(StreamTally, ColumnsHaveFiguresOfTheirOwn) {
   EXPECT_THAT(s.columns.deviation, ElementsAre(DoubleNear(std::sqrt(2 / 3.0), 1e-6), 0, IsNan(), 1.5));
 }
 
-// What is not stored is 0, also where samples that are alike are added at once, and where one is no number.
+// Values that are not stored count as 0, also where equal samples are added at once, and beside a NaN.
 TEST(StreamTally, ColumnsOfSparseSamplesHaveZeros) {
   const StreamInfo stream = stream_of(Storage::sparse, 5);
   Column one_sequence = column_of(stream, Entries{{{1, 1}}, {{1, 1}}, {{1, 1}}, {{3, 2}}, {{2, kNan}}});
@@ -205,7 +205,7 @@ TEST(StreamTally, IndicesAreCountedWhileThereIsRoom) {
   EXPECT_TRUE(last.columns.mean.empty());
 }
 
-// As threads see parts of a corpus, some of them none of it.
+// Each thread sees a part of a corpus, perhaps an empty one.
 TEST(StreamTally, PartsAddUpToTheWhole) {
   const StreamInfo stream = stream_of(Storage::dense, 3);
   const Samples all = {{4, 7, 0}, {4, 7, 1}, {4, 8, 0}, {4, 8, kInf}, {4, 8, -2.5}};
@@ -239,7 +239,7 @@ TEST(StreamTally, PartsAddUpToTheWhole) {
   }
 }
 
-// Labels in runs are counted together; figures are those of counting each.
+// Runs of equal labels are counted at once, with the same figures as one by one.
 TEST(StreamTally, RunsOfLabelsAreCountedAsManySamples) {
   const StreamInfo stream = stream_of(Storage::sparse, 4);
   const Entries samples = {{{2, 1}}, {{2, 1}}, {{2, 1}}, {{2, 2}}, {{3, 1}}, {{3, 1}, {0, 1}}, {}, {{3, 1}}, {{3, 1}}};
@@ -281,7 +281,7 @@ TEST(StreamTally, RunsOfStoredZerosAreZeros) {
   EXPECT_EQ(s.used, 0u);
 }
 
-// A step of 0 stands for samples that are all alike, one less than dim for windows that overlap.
+// With a step of 0 all samples share their values; with a step below dim, samples are overlapping windows.
 TEST(StreamTally, SamplesMayShareValues) {
   const StreamInfo stream = stream_of(Storage::dense, 2);
   for (const auto& [step, max] : {std::pair(0u, 2.0), std::pair(1u, 4.0)}) {

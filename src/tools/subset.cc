@@ -27,7 +27,7 @@ class Subset final : public SharedSource {
       ChunkInfo& part = chunks_.emplace_back();
       part.sequences = rows[c].size();
       for (const std::uint32_t i : rows[c]) part.samples += table.at(i).samples;
-      part.bytes = whole.bytes;  // all of them are read
+      part.bytes = whole.bytes;  // the whole chunk is read
       of_.push_back(c);
       rows_.push_back(std::move(rows[c]));
     }
@@ -36,7 +36,7 @@ class Subset final : public SharedSource {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
     source().sequences(of_[chunk], out);
-    const std::vector<std::uint32_t>& rows = rows_[chunk];  // ascending: row i comes from i or further on
+    const std::vector<std::uint32_t>& rows = rows_[chunk];  // ascending, so rows[i] >= i, and moving in place is safe
     for (std::size_t i = 0; i < rows.size(); ++i) out[i] = out[rows[i]];
     out.resize(rows.size());
   }
@@ -60,8 +60,8 @@ class Subset final : public SharedSource {
   Rows rows_;
 };
 
-// take(i) for every sequence: its number in the source. True keeps it; false from
-// `done()` on ends the walk.
+// The sequences for which take(number) is true, called in order with each sequence's number in the source. Ends before
+// the first chunk for which done() is true.
 template <class Take, class Done>
 Rows rows_where(const Source& source, const Take& take, const Done& done) {
   Rows out;
@@ -91,8 +91,8 @@ Rows rows_from(const Source& source, std::uint64_t first, std::uint64_t most) {
       [&] { return taken == most; });
 }
 
-// Each sequence in turn is taken with the probability that leaves all sets equally
-// likely: wanted / left.
+// Selection sampling: each sequence is taken with probability wanted / left, which makes all subsets of the size
+// equally likely.
 Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed) {
   std::uint64_t left = total(source.chunks()).sequences;
   std::uint64_t wanted = std::min(most, left);
@@ -128,7 +128,8 @@ std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, con
 
 namespace {
 
-// Whether lengths are those of the longest stream, as of whatever stands in lines.
+// Whether the source knows the lines of its sequences, as text does: then a sequence's samples are those of its longest
+// stream.
 bool stands_in_lines(const Source& source) {
   if (source.chunks().empty()) return true;
   std::vector<SequenceInfo> table;

@@ -67,8 +67,8 @@ TEST(Subset, ASampleHasTheNumberAskedForAndDependsOnTheSeed) {
   EXPECT_EQ(keys(*subset(ten(), sample_rows(*ten(), 4, 7))), (std::vector<std::uint64_t>{0, 2, 5, 7})) << "everywhere";
 }
 
-// All 45 pairs of ten come equally often: chi squared with 44 degrees of freedom
-// stays below 90 but once in 20,000 times; seeds are fixed.
+// All 45 pairs of ten are equally frequent: chi squared with 44 degrees of freedom exceeds 90 only once in
+// 20,000 times, and the seeds are fixed.
 TEST(Subset, AllSamplesAreEquallyLikely) {
   const auto source = ten();
   std::map<std::vector<std::uint64_t>, double> seen;
@@ -99,7 +99,8 @@ TEST(Subset, StreamsAreChosenAndRenamed) {
   EXPECT_THROW((void)select_streams(ten(), {"z"}), Error);
 }
 
-// Sequences of two samples, of which one is counted: as a binary file may say, or a text of which `lines` are known.
+// Sequences whose columns have `samples` samples while the metadata counts 1, as in a binary file; `lines`: the lines
+// that place() gives, as for a text.
 class Counted final : public Source {
  public:
   explicit Counted(std::uint32_t samples, std::uint64_t lines = 0, std::vector<StreamInfo> streams = {{.name = "x"}})

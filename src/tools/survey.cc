@@ -25,16 +25,16 @@ namespace batchfeed {
 namespace {
 
 constexpr std::uint64_t kMostLabelled = 1u << 24;
-constexpr std::uint64_t kAnyLabels = 1u << 22;  // of all streams, however few the bytes
+constexpr std::uint64_t kAnyLabels = 1u << 22;  // so many labels, of all streams together, are kept of any corpus
 constexpr std::uint64_t kMostHashes = 1u << 24, kAnyHashes = 1u << 20, kBytesOfHash = 16;
 
-// What one thread has seen.
+// The counts of one thread.
 struct Part {
   std::vector<StreamTally> streams;
   std::uint64_t invalid = 0;
   std::vector<std::uint64_t> hashes;
-  std::vector<SequenceInfo> table;  // of the chunk at hand
-  std::size_t next = 0;             // of it, not yet looked at
+  std::vector<SequenceInfo> table;  // of the current chunk
+  std::size_t next = 0;             // the first sequence of the table not yet counted
 };
 
 class Surveyor {
@@ -45,10 +45,10 @@ class Surveyor {
     out_.sequences = all.sequences;
     out_.samples = all.samples;
     out_.bytes = all.bytes;
-    // Nor does what is known of sequences take more memory than they themselves.
+    // Hashes and labels must not take more memory than the corpus has bytes, beyond a minimum.
     const std::uint64_t hashes = std::clamp(out_.bytes / kBytesOfHash, kAnyHashes, kMostHashes);
     while ((out_.sequences >> thinned_) > hashes) ++thinned_;
-    // There may be a thousand streams, and sequences of a few bytes.
+    // A label for each sequence and stream: there may be a thousand streams, and sequences of a few bytes.
     labelled_ = out_.sequences <= kMostLabelled &&
                 mul_sat(out_.sequences, source.streams().size()) <= add_sat(kAnyLabels, out_.bytes);
     labels_.resize(source.streams().size());
@@ -67,7 +67,8 @@ class Surveyor {
   }
 
  private:
-  // Leaves a part for each thread that was to be had. What one throws ends all, and is thrown here.
+  // Runs work() in as many threads as the system gives, and shortens `parts` to one for each. If a thread throws, all
+  // end early, and the exception is rethrown.
   void work_in_threads(std::vector<Part>& parts) {
     std::vector<std::exception_ptr> errors(parts.size());
     const auto one = [&](std::size_t i) {
@@ -120,12 +121,12 @@ class Surveyor {
   void prepare(std::size_t c, Part& part) {
     part.next = 0;
     if (!labelled_) return;
-    std::uint32_t rows = 0;  // there may be some that the table leaves out
+    std::uint32_t rows = 0;  // may be more than the table has: it can leave rows out
     for (const SequenceInfo& s : part.table) rows = std::max(rows, s.row + 1);
     for (auto& stream : labels_) stream[c].assign(rows, Survey::kNoLabel);
   }
 
-  // The rows of a chunk from `first` on, as far as they were read.
+  // Counts a part of chunk `c`: the rows from `first` on that `chunk` holds.
   void add(const Chunk& chunk, std::size_t c, std::uint32_t first, RowHash& hash, Part& part) {
     const std::uint64_t mask = (1ull << thinned_) - 1;
     const std::size_t rows = chunk.columns.front().first_sample.size() - 1;
@@ -165,8 +166,7 @@ class Surveyor {
     out_.check.complete = complete_;
   }
 
-  // Of several label streams the one with the fewest classes: it shows best how
-  // well a minibatch is mixed.
+  // Chooses the label stream with the fewest classes, which shows best how well minibatches are mixed.
   void choose_labels() {
     const StreamSurvey* chosen = nullptr;
     for (std::size_t s = 0; labelled_ && s < out_.streams.size(); ++s) {
@@ -184,7 +184,7 @@ class Surveyor {
   bool columns_;
   unsigned threads_;
   Survey out_;
-  unsigned thinned_ = 0;  // of hashes, one in 2^thinned_ is kept
+  unsigned thinned_ = 0;  // one hash in 2^thinned_ is kept
   bool labelled_ = true;
   std::vector<std::vector<std::vector<std::uint32_t>>> labels_;  // stream, chunk, row
   std::atomic<std::size_t> next_ = 0;

@@ -59,7 +59,7 @@ TEST(SurveyOf, AMixtureIsThatOfAllItsCorpora) {
   EXPECT_EQ(found.streams[0].max, 9);
 }
 
-// Labels are read some at a time, and counted by their runs.
+// A chunk of labels is read in parts, and runs of equal labels are counted at once.
 TEST(Survey, CountsLabelsOfManyFrames) {
   const TempFolder folder;
   std::string text = "#!MLF!#\n";
@@ -89,7 +89,7 @@ TEST(Survey, CountsLabelsOfManyFrames) {
   EXPECT_TRUE(stream.one_hot);
   EXPECT_EQ(s.duplicates, 1u);
   EXPECT_EQ(s.label_stream, stream.stream.name);
-  ASSERT_EQ(s.labels.size(), 1u);  // a chunk, although it was read in two parts
+  ASSERT_EQ(s.labels.size(), 1u);  // one chunk, although it was read in two parts
   EXPECT_EQ(s.labels[0], (std::vector<std::uint32_t>{0, 0, 0}));
 }
 
@@ -167,7 +167,7 @@ TEST(Survey, GoesOnBehindAChunkThatCannotBeRead) {
   EXPECT_GT(last, 0u);
 }
 
-// Of several streams of labels the one with the fewest classes shows best how a minibatch is mixed.
+// The label stream with the fewest classes shows best how well minibatches are mixed.
 TEST(Survey, TheStreamOfLabelsIsTheOneWithTheFewestClasses) {
   const TempFolder folder;
   std::string text;
@@ -200,7 +200,7 @@ TEST(Survey, ADamagedSequenceHasNoLabel) {
   EXPECT_EQ(s.labels, (std::vector<std::vector<std::uint32_t>>{{1, Survey::kNoLabel, 2}}));
 }
 
-// A line may name a thousand streams and the largest index of each.
+// One line may name a thousand streams, each with the largest index there may be.
 TEST(Survey, CountsIndicesOfTheFirstStreamsThatFit) {
   const TempFolder folder;
   const auto sparse = [](const char* name, std::uint64_t dim) {
@@ -265,7 +265,7 @@ TEST(ValueCounts, QuantilesAreWithinOnePercent) {
   }));
 }
 
-// A bin's lowest value has digits that nobody wrote: 0.69921875 for 0.7.
+// The lowest value of a bin would have too many digits: 0.69921875 for 0.7.
 TEST(ValueCounts, QuantilesHaveFewDigits) {
   for (const double value : {0.7, -0.7, 0.1, 1e-7, 3.5, 17.0, 97.0, -255.0, 256.0, 1000.0, 1e6, 0.25, 1e15, 0.0}) {
     ValueCounts counts;
@@ -289,7 +289,7 @@ TEST(ValueCounts, BarsHoldEveryValueOnce) {
   }));
 }
 
-// One bar for each number only where they are few, whole, and told apart by the bins.
+// Each number gets a bar of its own only where values are whole, few, and each has its own bin.
 TEST(ValueCounts, BarsAreCutAsTheHeaderSays) {
   ValueCounts counts;
   for (int v = 0; v < 10; ++v) counts.add(static_cast<float>(v), static_cast<std::uint64_t>(v) + 1);

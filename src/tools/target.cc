@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kStep = 64;  // sequences
 
-// The bytes of samples alone, as ctf2bin counts them.
+// The bytes of a row's samples, as CNTK's ctf2bin counts them to close chunks.
 std::uint64_t sample_bytes(const Chunk& chunk, std::uint32_t row) {
   std::uint64_t bytes = 0;
   for (const Column& column : chunk.columns) {
@@ -36,12 +36,12 @@ std::uint64_t sample_bytes(const Chunk& chunk, std::uint32_t row) {
 }
 
 [[gnu::always_inline]] inline void ask_for(const std::byte* from, std::uint64_t bytes) noexcept {
-  constexpr std::uint64_t kLine = 64, kMost = 2 << 10;  // the CPU fetches what follows by itself
+  constexpr std::uint64_t kLine = 64, kMost = 2 << 10;  // the CPU's own prefetcher continues from there
   for (const std::byte *line = from, *end = from + std::min(bytes, kMost); line < end; line += kLine) ask_for(line);
 }
 
-// Rows in random order lie anywhere in memory: what is needed of each is asked for before its turn, first what says
-// where it stands. Not inlined, a function that does nothing else would be taken for one that does nothing.
+// Rows in random order lie anywhere in memory, so they are prefetched before row i is used: first the offsets of a
+// later row, then its values. Forced inline, as GCC would drop calls of a function that only prefetches.
 [[gnu::always_inline]] inline void ask_ahead(const std::vector<RowRef>& rows, std::size_t i) noexcept {
   constexpr std::size_t kRows = 16;
   if (i + 3 * kRows < rows.size()) {
@@ -128,7 +128,7 @@ void Target::encode(Batch& batch) const {
   }
 }
 
-// A reader of text drops a sequence that lacks a stream.
+// Throws Error if a stream has no sample in the sequence: a reader of the text would drop the sequence.
 void Target::expect_samples(const RowRef& row) const {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (row.chunk->columns[i].samples(row.row) > 0) continue;

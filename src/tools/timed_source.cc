@@ -9,7 +9,7 @@ namespace batchfeed {
 
 namespace {
 
-constexpr std::size_t kMostTimed = 4096;  // chunks
+constexpr std::size_t kMostTimed = 4096;  // about the most chunks that are timed
 
 std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(std::max(0.0, seconds) * 1e9); }
 
@@ -39,8 +39,8 @@ void TimedSource::timed(std::uint32_t chunk, const Read& read) const {
   const double took = clocks::wall() - wall, worked = clocks::thread_cpu() - cpu;
   times_->wall += every_ * nanoseconds(took);
   times_->cpu += every_ * nanoseconds(worked);
-  // A thread that never went to sleep has waited for a core at most, whoever took it:
-  // another program, or the host of a virtual machine, which no queue knows of.
+  // A thread that never slept has waited only for a core, whether another program took it or the host of a
+  // virtual machine; the latter time is in no schedstat.
   if (clocks::thread_sleeps() != sleeps)
     times_->disk_wait += every_ * nanoseconds(took - worked - (clocks::thread_core_wait() - queue));
 }

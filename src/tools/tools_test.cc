@@ -47,7 +47,7 @@ Setup text_setup(const std::string& path, std::uint64_t dim, std::uint64_t chunk
   return setup;
 }
 
-// Whole data that cannot be packed as the options ask.
+// Sound data that cannot be packed as the options ask.
 TEST_F(Tools, ChecksWhetherSequencesCanBePacked) {
   batchfeed::Setup setup = text_setup(put("a.ctf",
                                           "0 |v 1 |w 1\n1 |v 2 |w 2\n1 |v 3 |w 3\n2 |v x |w 4\n2 |w 5\n"
@@ -74,7 +74,7 @@ TEST_F(Tools, ChecksWhetherSequencesCanBePacked) {
   EXPECT_THAT(found(Packing::frames, 1), ElementsAre(Found("pack.frame-length", 2)));
 }
 
-// A chunk that there is no memory for is a fault of its own; the others are checked.
+// If there is no memory for a chunk, that is a fault, and the other chunks are checked.
 TEST_F(Tools, ChecksOnWhereMemoryRunsOut) {
   const std::string text = "0 |v 1\n1 |v 2\n2 |v x\n";
   batchfeed::Setup setup = text_setup("mem://a", 1, 7);
@@ -94,7 +94,7 @@ TEST_F(Tools, ChecksOnWhereMemoryRunsOut) {
   EXPECT_FALSE(result.complete);
 }
 
-// What a source of the user's throws that is no fault ends the check, and nothing else.
+// An exception other than Error, thrown by a source of the user's, ends the check and reaches the caller.
 TEST_F(Tools, CheckPassesOnWhatASourceThrows) {
   struct Throws : SharedSource {
     using SharedSource::SharedSource;
@@ -178,7 +178,7 @@ TEST_F(Tools, AStreamThatHardlyAnySequenceHasIsASlip) {
   EXPECT_EQ(told[0].fault.at.file, shards[0]);
   EXPECT_EQ(told[0].fault.at.line, 16u);
   EXPECT_EQ(told[0].fault.stream, "w");
-  // Of three sequences, one is no tenth.
+  // One sequence in three is more than a tenth: not rare.
   EXPECT_EQ(infer_ctf(put("c.ctf", "0 |v 1\n1 |v 1\n2 |w 1\n")).streams.size(), 2u);
 }
 
@@ -196,7 +196,7 @@ TEST_F(Tools, InferringTellsHowFarItIs) {
   EXPECT_GT(told.front(), 0u);
 }
 
-// Streams that are not read would be missing without a word.
+// Leaving streams beyond the limit out would lose them silently.
 TEST_F(Tools, MoreStreamsThanTheLimitAreAFaultWhereTheyAreNamed) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i) + " |n" + std::to_string(i % 5) + " 1\n";

@@ -11,25 +11,24 @@ namespace batchfeed {
 
 namespace {
 
-// Bins in the order of the values they stand for: from -infinity up to infinity.
-// Negative numbers have their greatest bits at the lowest value.
+// A bin is the upper 16 bits of a float. Among negative floats, the lowest value has the greatest bits.
 constexpr std::uint32_t kSign = 0x8000, kInfinity = 0x7F80;
 
 float value_of(std::uint32_t bin) { return std::bit_cast<float>(bin << 16); }
 
-// As far as they are exact.
+// The powers of ten that a double holds exactly.
 constexpr auto kTens = [] {
   std::array<double, 23> out = {1};
   for (std::size_t i = 1; i < out.size(); ++i) out[i] = out[i - 1] * 10;
   return out;
 }();
 
-// The number of fewest digits with 0 <= low <= it < high.
+// The number in [low, high) with the fewest digits; low >= 0.
 double shortest(double low, double high) {
   const auto last = static_cast<int>(kTens.size()) - 1;
   for (int i = last; i >= -last; --i) {
     const double ten = kTens[static_cast<std::size_t>(std::abs(i))];
-    // A division by a power of ten gives what text of these digits is read as; a product with a tenth does not.
+    // Dividing by a power of ten rounds as parsing the decimal text would; multiplying by 0.1 does not.
     const double out = i < 0 ? std::ceil(low * ten) / ten : std::ceil(low / ten) * ten;
     if (out >= low && out < high) return out;
   }
@@ -92,7 +91,7 @@ double ValueCounts::quantile(double q) const {
   std::uint64_t seen = 0;
   double out = 0;
   for_each([&](double low, double high, std::uint64_t count) {
-    // The end nearer to zero is the one that whole numbers stand at, and belongs to the bin.
+    // The end nearer to zero belongs to the bin, and is where whole numbers are.
     if (seen < std::max<std::uint64_t>(rank, 1)) out = low < 0 ? -shortest(-high, -low) : shortest(low, high);
     seen += count;
   });
@@ -116,7 +115,7 @@ std::vector<ValueCounts::Bar> ValueCounts::bars(double min, double max, bool who
     const auto bar_of = [&](double value) {
       return width > 0 ? std::min(n - 1, static_cast<std::size_t>((value - min) / width)) : 0;
     };
-    // A bin that lies in several bars gives each what it covers of the bin.
+    // The count of a bin that spans several bars is shared among them in proportion.
     const std::size_t last = bar_of(high);
     std::uint64_t left = count;
     for (std::size_t i = bar_of(low); i < last; ++i) {

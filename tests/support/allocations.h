@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Allocations of a whole program, counted, or failing when it is their turn. Linking this
-// replaces the global operators and aligned_alloc, which buffers ask.
+// Counts all allocations of a program, and lets a chosen one fail. Linking allocations.cc
+// replaces the global operators new and delete and aligned_alloc, from which Buffer allocates.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 namespace batchfeed::testing {
 
 extern std::atomic<std::uint64_t> allocations;  // so far
-// Until one fails; negative: none does.
+// So many allocations succeed before one fails, and then none again; negative: none fails.
 extern std::atomic<std::int64_t> allocations_left;
-extern std::atomic<bool> allocation_failed;
+extern std::atomic<bool> allocation_failed;  // the chosen one did; the test resets it
 
 }  // namespace batchfeed::testing

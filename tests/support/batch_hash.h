@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One number for all that a minibatch says and holds, the same on every machine.
+// A hash of everything in a minibatch, the same on every machine.
 #pragma once
 
 #include <batchfeed/minibatch.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Files in memory behind URLs, with a count of the bytes that are read of them; and gzip
-// without zlib: blocks that are stored as they are, in each of which reading can begin.
+// A file system for URLs whose files are in memory, which counts the bytes read; and a writer of
+// gzip that needs no zlib: it stores blocks of 64 KiB uncompressed, and reading can begin at each.
 #pragma once
 
 #include <batchfeed/files.h>

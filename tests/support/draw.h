@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For fuzz targets whose bytes are choices: each one a number below some bound, 0 behind the last.
+// For fuzz targets that take the bytes of their input as choices: each byte gives a number below a
+// bound; after the last byte all are 0.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// All of a source, sequence after sequence, with every table and chunk held to what source.h says.
+// Reads all of a source, sequence after sequence; tables and chunks that break the contract of
+// source.h are errors (checked()).
 #pragma once
 
 #include <batchfeed/source.h>
@@ -11,7 +12,7 @@
 
 namespace batchfeed::testing {
 
-// each(chunk, sequence): the columns of the chunk, of which `sequence.row` is the one.
+// Calls each(chunk, sequence); the sequence's samples are row `sequence.row` of the chunk's columns.
 template <class Each>
 void each_sequence(const Source& source, const Each& each) {
   const auto held = checked(std::shared_ptr<const Source>(std::shared_ptr<const void>(), &source));  // not owned

@@ -8,7 +8,7 @@
 
 namespace batchfeed::testing {
 
-// What an action fails with; that it does not fail is a failure of the test.
+// The fault of the Error that an action throws; if it throws none, the test fails.
 template <class Do>
 Fault fault_of(Do&& action) {
   try {

@@ -61,7 +61,7 @@ struct Hooks {
   }
   static int unlink(const char* path) { return refuse("unlink", path) != 0 ? -1 : io::kSystem.unlink(path); }
   static int close(int fd) {
-    // A close that fails has closed all the same, as on Linux.
+    // As on Linux, close() closes the descriptor even when it fails.
     const int error = current->decide("close", current->path_of(fd));
     const int result = io::kSystem.close(fd);
     if (error == 0) return result;
@@ -139,7 +139,7 @@ FaultySys::Rule every(std::string name, int error) {
 
 std::size_t open_descriptors() {
   const std::filesystem::directory_iterator fds("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(fds), end(fds))) - 1;  // less the one that lists them
+  return static_cast<std::size_t>(std::distance(begin(fds), end(fds))) - 1;  // without the iterator's own
 }
 
 ScratchFolder::ScratchFolder() {

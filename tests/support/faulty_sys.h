@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // System calls that fail on demand: while a FaultySys lives, batchfeed's calls
-// pass through it. It counts and logs them, makes one fail, and shortens reads.
+// pass through it. It counts and logs them, lets some fail, and shortens reads and writes.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@ namespace batchfeed::testing {
 
 struct Call {
   std::string name;          // "open", "pread", ...
-  std::string path;          // or what the descriptor was opened as
-  std::uint64_t number = 0;  // of all calls, from 1
+  std::string path;          // of calls with a descriptor: the path behind it
+  std::uint64_t number = 0;  // among the calls of all names, from 1
 };
 
 class FaultySys {
  public:
-  // What a call shall fail with; 0 lets it through.
+  // The errno with which a call fails; 0 lets it through. Called with a lock held, so one call at a time.
   using Rule = std::function<int(const Call&)>;
 
   explicit FaultySys(Rule rule = nullptr);
@@ -70,9 +70,10 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& content) const;         // the file's path
-  std::string write_unseen(const std::string& name, const std::string& content) const;  // with the time it had
-  std::vector<std::string> names() const;                                               // of the files in it, sorted
+  // Both write a file and return its path; write_unseen() keeps the modification time that the file had.
+  std::string write(const std::string& name, const std::string& content) const;
+  std::string write_unseen(const std::string& name, const std::string& content) const;
+  std::vector<std::string> names() const;  // of the files in it, sorted
 
  private:
   std::filesystem::path path_;

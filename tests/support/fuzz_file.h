@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For fuzz targets of whole files: bytes as a file in memory that has a path,
-// and what must hold for any chunk that a source delivers.
+// For fuzz targets of whole files: a file in memory that has a path, and checks of what a
+// source delivers from it.
 #pragma once
 
 #include <batchfeed/error.h>
@@ -22,7 +22,7 @@
 
 namespace batchfeed::testing {
 
-// Says which line failed, so that a finding can be told from another.
+// Aborts with the place of the call, so that different findings are told apart.
 inline void require(bool condition, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (condition) return;
   std::fprintf(stderr, "%s:%d: does not hold\n", file, line);
@@ -48,8 +48,9 @@ class MemoryFile {
   int fd_;
 };
 
-// An archive with a list in front of it, without NUL: byte 1 is the length of the
-// list, byte 0 is left to the target. "@" in the list stands for the archive's path.
+// Splits the input, of at least 2 bytes, into a list and an archive: byte 0 is the target's, byte 1 is
+// the length of the list, which follows, and the rest is the archive. "@" in the list stands for
+// the archive's path.
 class ListedFile {
  public:
   ListedFile(const std::uint8_t* data, std::size_t size)
@@ -65,7 +66,7 @@ class ListedFile {
   std::string text() const {
     std::string out;
     for (const char c : list_) {
-      // Other files of this machine are not part of the input.
+      // "/" is left out: the list must not name other files of this machine.
       if (c == '@') {
         out += archive_.path();
       } else if (c != '/') {
@@ -79,7 +80,8 @@ class ListedFile {
   MemoryFile archive_, scp_;
 };
 
-// Files in memory stay as they are: a read behind the end is a count that nobody compared.
+// Aborts on faults that no input should lead to. Files in memory do not change: "stale", too, is an error
+// of the source, a read past the end that it did not check for.
 inline void check_fault(const Error& error) {
   const Fault& fault = error.fault();
   const bool expected = !fault.what.empty() && !fault.id.empty() && fault.kind != FaultKind::stale &&
@@ -88,7 +90,7 @@ inline void check_fault(const Error& error) {
   require(expected);
 }
 
-// Reads all of a source, whose tables and chunks must be what source.h says; a fault of data is fine.
+// Reads all of a source. Its tables and chunks must keep the contract of source.h; faults of the data are fine.
 inline void read_everything(std::shared_ptr<const Source> given) {
   const std::shared_ptr<const Source> source = checked(std::move(given));
   std::vector<SequenceInfo> table;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A corpus in memory, for tests: chunks of sequences given by their lengths, with
-// keys that count on. Sample i of key k in stream "x" is 100 k + i.
+// A corpus in memory, for tests: chunks of sequences given by their lengths. Keys count up
+// from `first_key` through all chunks. Sample i of key k is 100 k + i.
 #pragma once
 
 #include <batchfeed/source.h>
@@ -68,11 +68,11 @@ class MemorySource final : public Source {
 
   bool is_damaged(std::uint64_t key) const { return damaged_key == key || key < damaged_below; }
 
-  std::optional<std::uint32_t> bad_chunk;
-  std::optional<std::uint64_t> damaged_key;
-  std::uint64_t damaged_below = 0;  // keys
-  unsigned delay_ms = 0;
-  std::function<void()> hold;  // called at the beginning of each read
+  std::optional<std::uint32_t> bad_chunk;    // read() throws for it
+  std::optional<std::uint64_t> damaged_key;  // its row is invalid
+  std::uint64_t damaged_below = 0;           // the rows of all keys below are invalid, too
+  unsigned delay_ms = 0;                     // of each read
+  std::function<void()> hold;                // called at the beginning of each read
   mutable std::atomic<std::uint64_t> reads{0};
 
  private:

@@ -85,7 +85,7 @@ void add(Fingerprint& print, const Buffer<T>& values) {
   print.add(hash_bytes(values.data(), values.size() * sizeof(T)));
 }
 
-// Everything a source has: tables and data.
+// The fingerprint of all tables and chunks of a source.
 std::uint64_t all_of(const Source& source) {
   Fingerprint print;
   std::vector<SequenceInfo> table;
@@ -105,8 +105,8 @@ std::uint64_t all_of(const Source& source) {
   return print.value();
 }
 
-// A conversion over an older target: the bytes of all that it wrote. Several
-// chunks on either side.
+// A conversion that replaces an existing target; the fingerprint is of the files it wrote. Both the
+// input and the output have several chunks.
 Scenario conversion(const std::string& name, const std::string& target, const std::string& input,
                     ConvertOptions options) {
   options.jobs = 1;
@@ -127,7 +127,7 @@ Scenario conversion(const std::string& name, const std::string& target, const st
           }};
 }
 
-// One sample a sequence, as the legacy layout asks for.
+// Sequences of one sample each: in the legacy layout of CBF, a dense stream cannot have more.
 std::string single_samples() {
   std::string text;
   for (int i = 0; i < 40; ++i)
@@ -147,7 +147,7 @@ void add_conversions(std::vector<Scenario>& out) {
   out.push_back(conversion("convert_shuffle", "x.cbf", text_corpus(), shuffle));
 }
 
-// An epoch out of order, stopped in the middle and gone on with by another reader.
+// A shuffled epoch: one reader delivers three minibatches, another restores its state and delivers the rest.
 std::uint64_t minibatches(Setup setup, bool ahead) {
   setup.reader.order.kind = OrderKind::uniform;
   setup.reader.order.window = 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Small pieces of real work, each with a fingerprint of everything it delivered.
-// The fault loops run them again and again while something fails.
+// Small pieces of real work, each with a fingerprint of everything it delivered. Tests run them again and
+// again, and each time let another system call or allocation fail, or kill the process at another call.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ struct HtkFile {
   std::uint16_t kind = 9;
   bool big_endian = true;
   std::string before_data = {};  // a GUID, the scales of compressed data
-  int header_frames = -1;        // what the header says; -1: the truth
+  int header_frames = -1;        // number of frames in the header; -1: the true one
 };
 
 // Frames one after the other, `dim` values each.

@@ -7,7 +7,7 @@
 
 namespace batchfeed::testing {
 
-// Has readers use this tier of the CPU, as long as it lives.
+// While it lives, readers use the kernels of this tier (BATCHFEED_CPU).
 class Tier {
  public:
   explicit Tier(const char* name) {

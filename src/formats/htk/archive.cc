@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::uint32_t kExponent = 0x7F800000u;
 
-// The loops below have no branches on data, so that compilers make vectors of them.
+// The loops below have no branches on data, so that compilers vectorise them. They return false if a value is not
+// finite.
 
 template <bool swap>
 bool in_place(std::byte* data, std::size_t n) noexcept {
@@ -51,10 +52,10 @@ bool widen(const std::byte* from, double* out, std::size_t n) noexcept {
   return odd == 0;
 }
 
-// Turns n floats on their way to `out`; past the cache if `stream`, for which it is aligned to 16 bytes. False if one
-// of them is not finite.
+// Copies n floats to `out` and reverses the bytes of each. With `stream`, stores bypass the cache, and `out` must be
+// aligned to 16 bytes.
 template <bool stream>
-bool turned(const std::byte* from, float* out, std::size_t n) noexcept {
+bool copy_swapped(const std::byte* from, float* out, std::size_t n) noexcept {
   bool finite = true;
   std::size_t i = 0;
 #if defined(__SSE2__)
@@ -92,7 +93,7 @@ bool expand(const std::byte* from, bool swap, const float* scale, const float* b
       std::uint16_t v;
       std::memcpy(&v, from, 2);
       if (swap) v = __builtin_bswap16(v);
-      // Single precision, as the reference does: (short + B) / A.
+      // Computed in single precision, as the reference does: (short + B) / A.
       const float value = (static_cast<float>(static_cast<std::int16_t>(v)) + bias[k]) / scale[k];
       finite = finite && std::isfinite(value);
       out[f * dim + k] = static_cast<T>(value);
@@ -126,21 +127,21 @@ bool Archive::read(std::uint64_t first, std::uint64_t count, T* out, Buffer<std:
     if (header_.encoding == Encoding::f32) {
 #if defined(__SSE2__)
       if (swap && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
-        // Turned on the way from a piece in the cache to its place, past the cache.
+        // Read piece by piece into scratch, which stays in the cache, and copied from there with stores that bypass it.
         constexpr std::size_t kPiece = piece_bytes(256 << 10);
         scratch.resize(std::min(bytes, kPiece));
         bool finite = true;
         for (std::size_t done = 0; done < bytes;) {
           const std::size_t n = std::min(bytes - done, kPiece);
           file_.read(at + done, {scratch.data(), n});
-          finite &= turned<true>(scratch.data(), out + done / 4, n / 4);
+          finite &= copy_swapped<true>(scratch.data(), out + done / 4, n / 4);
           done += n;
         }
         _mm_sfence();
         return finite;
       }
 #endif
-      // Straight into its final place, and turned there while the cache is warm.
+      // Read straight into its final place, and swapped there while it is still in the cache.
       std::byte* to = reinterpret_cast<std::byte*>(out);
       file_.read(at, {to, bytes});
       return swap ? in_place<true>(to, values) : in_place<false>(to, values);
@@ -160,7 +161,7 @@ bool Archive::take(const std::byte* from, std::uint64_t count, T* out) const {
       if constexpr (std::is_same_v<T, double>) {
         return swap ? widen<true>(from, out, values) : widen<false>(from, out, values);
       } else {
-        if (swap) return turned<false>(from, out, values);
+        if (swap) return copy_swapped<false>(from, out, values);
         std::memcpy(out, from, values * sizeof(T));
         return in_place<false>(reinterpret_cast<std::byte*>(out), values);
       }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes are an HTK file, a NUL-free list in front of it: the first byte chooses
-// the options, the second is the length of the list. "@" in the list stands for
-// the path of the file.
+// Input: a byte that chooses the options, a byte with the length of the list, the list,
+// and an HTK file. "@" in the list stands for the path of the file; the list has no NUL.
 #include <cstdint>
 #include <memory>
 

@@ -36,7 +36,7 @@ void check_same(const Header& first, const std::string& first_path, const Header
                     .hint = "the files of one stream must agree in kind, dimension and period"});
 }
 
-// Damage that can be lived with.
+// Damage at the end of a file that does not keep its frames from being read; reported as a warning.
 std::optional<Fault> odd_end(const Archive& archive) {
   const Header& h = archive.header();
   const std::uint64_t size = archive.file().size();
@@ -74,7 +74,7 @@ class Look {
     held_.resize(index.paths.size());
   }
 
-  // In the order of first use, so that the first utterance's archive is the model.
+  // Looks at each archive once, in the order of first use: the others must agree with that of the first utterance.
   std::vector<Held> run() {
     index_.identities.resize(index_.paths.size());
     std::vector<std::uint8_t> seen(index_.paths.size(), 0);
@@ -141,7 +141,7 @@ class Look {
   const OpenContext& context_;
   FaultSink& faults_;
   std::vector<Held> held_;
-  const std::string* model_ = nullptr;  // the archive that the others are compared with
+  const std::string* model_ = nullptr;  // path of the archive that the others are compared with
   bool model_is_usual_ = false;
   MissingFiles missing_files_{context_.file_system};
 };
@@ -157,7 +157,7 @@ Fault listed(Fault fault, const Position& at, const std::string& key, const HtkO
              const FileSystem& file_system) {
   if (at.line == 0) return fault;
   fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
-  // Rules are for what stands in the list, and not for what a rule made of it.
+  // `path_map` applies to paths of the list, so no rule is proposed for a path that a rule has already changed.
   const bool is_made = std::any_of(options.path_map.begin(), options.path_map.end(),
                                    [&](const auto& rule) { return fault.at.file.starts_with(rule.second); });
   if (fault.id != "io.open" || is_made) return fault;

@@ -30,8 +30,8 @@ bool plausible(const Fields& f, std::uint64_t file_size) {
   return static_cast<std::uint64_t>(f.samples) * f.size <= file_size;
 }
 
-// By the period alone, as ordinary periods are small numbers; where it reads the
-// same both ways (0), by which order gives a header that can be.
+// Decided by the period alone, as ordinary periods are small numbers. If that is the same in both
+// orders (0), by which order makes the rest of the header plausible.
 bool is_big_endian(const std::byte* p, std::uint64_t file_size) {
   const Fields big = fields<std::endian::big>(p), little = fields<std::endian::little>(p);
   if (big.period != little.period) return big.period < little.period;
@@ -135,7 +135,7 @@ Header read_header(const io::File& file) {
   h.data = kHeaderBytes;
   std::int64_t frames = f.samples;
   if (f.kind & kCompressed) {
-    // The scales, A and B, dim floats each, are counted as 4 frames.
+    // The header counts A and B, dim floats each in front of the frames, as 4 frames.
     h.encoding = Encoding::compressed;
     frames -= 4;
     h.data += std::uint64_t{8} * h.dim;

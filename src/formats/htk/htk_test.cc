@@ -37,7 +37,7 @@ using Frames = std::vector<std::vector<double>>;
 
 class Htk : public ::testing::Test {
  protected:
-  // `lines` name files of the folder as FOLDER/name.
+  // Writes a list with these lines, in which FOLDER stands for the test's folder.
   std::string scp(std::string lines, const std::string& name = "x.scp") {
     for (std::size_t at; (at = lines.find("FOLDER")) != std::string::npos;)
       lines.replace(at, 6, folder_.path().string());
@@ -70,7 +70,7 @@ class Htk : public ::testing::Test {
     ADD_FAILURE() << "no fault";
     return {};
   }
-  // Every utterance by its key: the frames as they are delivered.
+  // The frames of every utterance as they are delivered, by key.
   static std::map<std::string, Frames> read(const Source& source) {
     std::map<std::string, Frames> out;
     ::batchfeed::testing::each_sequence(source, [&](const Chunk& chunk, const SequenceInfo& s) {
@@ -199,7 +199,7 @@ TEST_F(Htk, TellsOfFramesThatTheHeaderDoesNotCount) {
   ASSERT_EQ(reported_.size(), 1u);
   EXPECT_EQ(reported_[0].id, "htk.more-frames");
   EXPECT_EQ(reported_[0].at.byte, 12u + 4 * 4);
-  // Less than a frame is no frame.
+  // Bytes behind the last frame that are fewer than a frame are ignored.
   reported_.clear();
   folder_.write("junk", htk_file(ramp(4)) + "abc");
   EXPECT_EQ(read(*open("u=FOLDER/junk\n"))["u"].size(), 4u);
@@ -234,7 +234,7 @@ TEST_F(Htk, ListsMissingFilesTogether) {
   EXPECT_EQ(fault("u=/dev/null[0,1]\n").id, "io.not-a-file");
   const Fault moved = fault("u=old/a[0,1]\n");
   EXPECT_THAT(moved.hint, HasSubstr("lies beside the list: `path_map = old/="));
-  // A rule for what another rule made would do nothing.
+  // No rule is proposed for a path that a rule has already changed: it would do nothing.
   EXPECT_THAT(fault("u=old/a[0,1]\n", {.path_map = {{"old/", "new/"}}}).hint, Not(HasSubstr("path_map")));
   EXPECT_THAT(fault("u=old/a[0,1]\n", {.path_map = {{"other/", "new/"}}}).hint, HasSubstr("path_map"));
   EXPECT_THAT(moved.what, HasSubstr("x.scp:1, key 'u')"));
@@ -293,7 +293,7 @@ TEST_F(Htk, DropsAllOfADuplicateAndCountsThem) {
   EXPECT_EQ(fault("\n").id, "htk.no-utterances");
 }
 
-// Keys are numbered many at a time: in their order all the same, those of entries that are left out, too.
+// Keys are numbered in batches, yet in the order of the list; keys of entries that are left out get numbers, too.
 TEST_F(Htk, NumbersManyKeysInTheirOrder) {
   folder_.write("a", htk_file(ramp(40)));
   std::string lines;
@@ -386,7 +386,7 @@ TEST_F(Htk, CheckReportsAllAndGoesOn) {
   EXPECT_THAT(ids, ElementsAre("scp.range", "htk.header", "io.open", "htk.range"));
 }
 
-// Those behind the first few are told by a shorter way.
+// Behind the first few missing files in a row, faults are made without an exception, in the same words.
 TEST_F(Htk, CheckTellsEachOfManyFilesThatAreNotThere) {
   check_ = true;
   folder_.write("a", htk_file(ramp(9)));
@@ -421,7 +421,7 @@ TEST_F(Htk, NoticesFilesThatChange) {
     EXPECT_EQ(e.fault().id, "io.changed");
     EXPECT_EQ(e.fault().kind, FaultKind::stale);
   }
-  // Of a size and time that say nothing of it, what is left of it is told.
+  // If size and time do not show the change, the fault tells how many frames are left.
   std::string file = htk_file(ramp(9));
   folder_.write("a", file);
   source = open("u=FOLDER/a[0,8]\n");
@@ -438,7 +438,7 @@ TEST_F(Htk, NoticesFilesThatChange) {
 
 TEST_F(Htk, NoticesFilesWithAnotherContentOfTheSameShape) {
   std::string list;
-  for (int i = 0; i < 12; ++i) {  // more than stay open
+  for (int i = 0; i < 12; ++i) {  // more files than are kept open
     const std::string n = std::to_string(i);
     folder_.write(n, htk_file(ramp(9)));
     list += n + "=FOLDER/" + n + "[0,8]\n";

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kLegacyChunkUtterances = 65535;
 
-// Leaves out utterances for which gone(number, utterance) says so.
+// Removes the utterances for which gone(number, utterance) is true.
 template <class Gone>
 void remove(Index& index, Gone gone) {
   auto& all = index.utterances;
@@ -75,11 +75,11 @@ class Builder {
                                                        .hint = std::move(hint),
                                                        .stream = options_.name}});
   }
-  // Of what single() told one by one; check has listed each.
+  // One notice for n entries that single() has told one by one; not in check mode, which has listed each.
   void sum(const char* id, std::uint64_t n, std::string what, std::string hint = {}) {
     if (!context_.check) count(id, n, std::move(what), std::move(hint));
   }
-  // One of those that are counted: listed by check, and for the curious.
+  // One of the entries that sum() counts: a warning in check mode, else only an info.
   void single(Fault fault) {
     fault.stream = options_.name;
     if (context_.check) {
@@ -89,7 +89,7 @@ class Builder {
     }
   }
 
-  // In check mode a damage is reported and passed over.
+  // In check mode, damage is reported and passed over.
   template <class Do>
   void tolerant(Do&& action) {
     if (!context_.check) return action();
@@ -127,10 +127,10 @@ class Builder {
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
   WaitingNames names_{*context_.keys};
-  std::size_t numbered_ = 0;  // utterances
+  std::size_t numbered_ = 0;  // so many utterances have the numbers of their keys
   MissingFiles missing_files_{context_.file_system};
-  std::optional<Header> first_;  // of the archives that were opened to count their frames
-  std::vector<Held> known_;      // of these
+  std::optional<Header> first_;  // of the first file that was opened to count its frames
+  std::vector<Held> known_;      // what such files hold, by file number
   std::uint64_t entries_ = 0, empty_ = 0, blank_lines_ = 0, blanks_ = 0;
 };
 
@@ -155,7 +155,7 @@ void Builder::read_list(const std::string& list) {
   if (context_.progress) context_.progress(file.size(), file.size());
 }
 
-// Parameter files without a list: behind those of the lists.
+// Adds the parameter files that are named without a list, behind the utterances of the lists.
 void Builder::read_files() {
   if (options_.files.empty()) return;
   index_.list_first.push_back(index_.utterances.size());
@@ -168,7 +168,8 @@ void Builder::read_files() {
   }
 }
 
-// The frames of an entry that is a whole file; none: it is missing, which has been told or kept.
+// The number of frames of an entry that is a whole file. Nothing if the file is missing: that has been reported, or is
+// kept for one message about all missing files.
 std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at,
                                                      bool is_new) {
   const auto told = [&](const Fault& fault) {
@@ -205,7 +206,7 @@ std::optional<std::uint64_t> Builder::frames_of_file(const ScpEntry& entry, std:
   return frames;
 }
 
-// So that it need not be opened again to be looked at.
+// Notes what look_at_archives() has to know of a file, so that it need not be opened again; returns its frames.
 std::uint64_t Builder::look_into(const Archive& archive, std::uint32_t file) {
   const Header& header = archive.header();
   if (!first_) first_ = header;
@@ -298,7 +299,7 @@ void Builder::refuse_if_most_are_gone() {
 
 void Builder::check_archives() {
   const std::vector<Held> held = look_at_archives(index_, options_, context_, faults_, std::move(known_));
-  // A file that does not hold all that is wanted of it; of the others nothing need be asked.
+  // The last frame wanted of each file. Only if a file has fewer, its utterances are looked at one by one.
   std::vector<std::uint64_t> wanted(held.size());
   for (const Utterance& u : index_.utterances)
     wanted[u.file] = std::max(wanted[u.file], std::uint64_t{u.first} + u.frames);

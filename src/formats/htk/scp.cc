@@ -20,7 +20,7 @@ std::string_view trim(std::string_view text) noexcept {
 
 bool same_path_char(char a, char b) noexcept { return (a == '\\' ? '/' : a) == (b == '\\' ? '/' : b); }
 
-// The path on this machine, if a rule of the user covers it.
+// The path on this machine, if a rule of path_map applies to it.
 std::optional<std::string> mapped(std::string_view path, const ScpRules& rules) {
   for (const auto& [from, to] : rules.path_map) {
     if (from.empty() || path.size() < from.size() ||
@@ -44,7 +44,7 @@ class Line {
  public:
   Line(std::string_view text, const Position& at) : text_(text), at_(at) {}
 
-  // Where a part of the line stands.
+  // The position of a part of the line.
   Position position(std::string_view part) const {
     Position p = at_;
     const std::size_t offset = static_cast<std::size_t>(part.data() - text_.data());
@@ -78,7 +78,7 @@ class Line {
   Position at_;
 };
 
-// `[first,last]`, the end of a line.
+// Parses `[first,last]`, the end of a line.
 void parse_range(std::string_view text, const Line& where, const Limits& limits, ScpEntry& entry) {
   const std::string_view range = text.substr(1);
   const std::size_t comma = range.find(','), close = range.find(']');
@@ -154,7 +154,7 @@ ScpEntry parse_scp_line(std::string_view line, const ScpRules& rules, const Posi
     path = trim(path);
   }
   io::check_data_path(path, where.position(path));
-  // A rule is for paths as the list has them, or as they are told: with the prefix, without `...`.
+  // A rule may apply to a path as it stands in the list, or as messages show it: with the prefix, without `...`.
   std::optional<std::string> here = mapped(path, rules);
   const std::string told = here ? std::string(path) : adjusted(path, rules);
   if (!here) here = mapped(told, rules);

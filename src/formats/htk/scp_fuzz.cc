@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes are lines of an scp file: the first byte chooses the rules of paths. No
-// entry may name a program or nothing, whatever the line.
+// Input: a byte that chooses the rules for paths, then lines of an scp file. Whatever the
+// line, no entry may have an empty path or one that names a program.
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Utterances that are read together, as they are short.
+// Short utterances, which are read in blocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kHeader = 12;
-// Else an utterance may be longer than what is read with others.
+// False if pieces are set so small that an utterance of these tests may be too long for a block.
 constexpr bool kUsualBlocks = io::Block::kShort > 1024;
 
 class HtkShort : public ::testing::Test {
@@ -55,7 +55,8 @@ class HtkShort : public ::testing::Test {
     context.report = [this](const Notice& n) { told_.push_back(n.fault); };
     return htk::open(options, context);
   }
-  // Each row of the first chunk by itself is what all of them together are; gives the reads of the latter.
+  // Expects that each row of the first chunk, read by itself, equals the row of the whole chunk. Returns the number of
+  // read calls for the whole chunk.
   static std::size_t expect_as_alone(const Source& source) {
     Chunk all, alone;
     std::size_t reads = 0;
@@ -134,7 +135,8 @@ TEST_F(HtkShort, MayLieAnywhereInSeveralArchives) {
   expect_as_alone(*open(ranges, {.context = {{3, 3}}}));
 }
 
-// Cut off while it is read: those before the end are there, and the fault is that of the first one behind it.
+// An archive is cut off while it is open: the utterances before the cut are read, and the fault is that of the first
+// one that is not complete.
 TEST_F(HtkShort, NamesTheUtteranceAtWhichAnArchiveEnds) {
   std::vector<float> values = ramp(1000);
   values[30] = std::numeric_limits<float>::infinity();
@@ -143,7 +145,7 @@ TEST_F(HtkShort, NamesTheUtteranceAtWhichAnArchiveEnds) {
   for (std::size_t i = 0; i < 100; ++i) ranges.push_back({"a", 10 * i, 10});
   const auto source = open(ranges);
   Chunk chunk;
-  source->row_reader(0)->read(0, {0, 1}, chunk);  // and so it stays open
+  source->row_reader(0)->read(0, {0, 1}, chunk);  // so that the file is open
   std::filesystem::resize_file(folder_ / "a", kHeader + 4 * 503);
   const Fault alone = fault_of([&] { source->row_reader(0)->read(0, {50, 51}, chunk); });
   EXPECT_EQ(alone.id, "io.ends-early");
@@ -159,7 +161,7 @@ TEST_F(HtkShort, NamesTheUtteranceAtWhichAnArchiveEnds) {
   EXPECT_EQ(told_[0].at.byte, kHeader + 4 * 30);
 }
 
-// What cannot be read together may be by itself; what cannot be so either is the fault.
+// If a block cannot be read, its utterances are read one by one, and only one that then fails is a fault.
 TEST_F(HtkShort, IsReadOneByOneWhereABlockCannotBe) {
   folder_.write("a", htk_file(ramp(1000)));
   std::vector<Range> ranges;
@@ -195,7 +197,7 @@ TEST_F(HtkShort, TellsOfEachWithValuesThatAreNotFinite) {
   EXPECT_THAT(at, ElementsAre(kHeader + 48, kHeader + 204));
 }
 
-// Its header was changed, by size and time unseen: the first utterance that it no longer has is named, as ever.
+// If a header changes while size and time do not show it, the first utterance that the file no longer has is named.
 TEST_F(HtkShort, EndsWhereAHeaderSaysSoSince) {
   std::string file = htk_file(ramp(100));
   folder_.write("a", file);

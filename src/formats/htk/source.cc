@@ -55,7 +55,7 @@ class HtkSource final : public RowSource {
   bool splits_frames() const override { return true; }
 
   const RowReader* row_reader(std::uint32_t /*chunk*/) const override {
-    return remote_ ? nullptr : by_rows();  // what has to be fetched is better read in large parts
+    return remote_ ? nullptr : by_rows();  // each read of a remote file is a request, so whole chunks are better
   }
 
   Place place(std::uint32_t chunk, std::uint32_t row) const override {
@@ -89,7 +89,7 @@ class HtkSource final : public RowSource {
     }
   }
 
-  // The frames of an utterance in its file.
+  // The bytes of an utterance's frames in its file.
   static io::Piece piece(const Utterance& u, const Header& h) {
     const std::uint64_t begin = h.data + std::uint64_t{u.first} * h.frame_bytes;
     return {.begin = begin, .end = begin + std::uint64_t{u.frames} * h.frame_bytes};
@@ -98,7 +98,7 @@ class HtkSource final : public RowSource {
     return std::uint64_t{u.first} + u.frames <= std::min(h.frames, h.held);
   }
 
-  // Files are closed and opened again.
+  // Opens a file that the cache had closed. Throws Error if it has changed.
   Archive reopen(std::uint32_t file) const {
     io::File again(index_.paths[file], file_system_);
     again.expect_same(index_.identities[file]);
@@ -133,8 +133,8 @@ class HtkSource final : public RowSource {
     column.values.resize(values * sizeof(T));
     column.first_sample.reserve(static_cast<std::size_t>(to - from) + 1);
     column.begin.reserve(static_cast<std::size_t>(to - from));
-    thread_local Buffer<std::byte> scratch;  // kept from chunk to chunk, so that nothing is allocated
-    thread_local io::Block block;            // as well
+    thread_local Buffer<std::byte> scratch;  // both are kept from chunk to chunk, for their memory
+    thread_local io::Block block;
     block.clear();
     std::uint64_t next_block = from;
     std::shared_ptr<const Archive> archive;
@@ -144,7 +144,7 @@ class HtkSource final : public RowSource {
       const Utterance& u = index_.utterances[i];
       if (!archive || open != u.file) {
         if (archive) archive->file().expect_unchanged();
-        archive.reset();  // before another one is opened: descriptors are few
+        archive.reset();  // before another is opened, so that this thread holds one descriptor only
         archive = cache_.open(u.file);
         open = u.file;
       }

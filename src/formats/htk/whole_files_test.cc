@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lists of whole files, an utterance each: a file is opened once to be counted and looked at, wherever it is kept.
+// Lists of whole files, one for each utterance: each is opened only once, both to count its frames and to check it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 
 class HtkWholeFiles : public ::testing::Test {
  protected:
-  // `count` files of 1, 2, 3 ... frames, in a list.
+  // Writes `count` files of 1, 2, 3 ... frames, and returns the lines of their list.
   std::string list(std::size_t count) {
     std::string lines;
     for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ TEST_F(HtkWholeFiles, AreOpenedOnce) {
   const FaultySys sys;
   const auto source = open(lines);
   EXPECT_EQ(source->chunks()[0].samples, 55u);
-  // The first is the one that others are compared with.
+  // The first is opened twice, as the others are compared with it.
   for (int i = 0; i < 10; ++i) EXPECT_EQ(opened(sys, folder_ / ("u" + std::to_string(i))), i == 0 ? 2u : 1u) << i;
   Chunk chunk;
   source->read(0, chunk);
@@ -81,7 +81,7 @@ TEST_F(HtkWholeFiles, ThatDifferAreToldAsInRanges) {
       const Fault fault = fault_of([&] { open(lines); });
       EXPECT_EQ(fault.id, "htk.mixed");
       EXPECT_THAT(fault.what, HasSubstr(what));
-      // Where the first differs, it is the second that does not fit.
+      // If the first file is the odd one, the second is told as different from it.
       EXPECT_THAT(fault.at.file, ::testing::EndsWith("u" + std::to_string(at == 0 ? 1 : at)));
     }
   }
@@ -103,7 +103,7 @@ TEST_F(HtkWholeFiles, ThatEndEarlyOrLateAreTold) {
   }
 }
 
-// A file of which a range is wanted too, before or behind.
+// A list may also name a range of a whole file, before or behind it.
 TEST_F(HtkWholeFiles, MayBeListedInRangesAsWell) {
   const std::string lines = list(3);
   const std::string u1 = folder_ / "u1";
@@ -113,7 +113,7 @@ TEST_F(HtkWholeFiles, MayBeListedInRangesAsWell) {
   EXPECT_THAT(fault.what, HasSubstr("which has 2"));
 }
 
-// Not as long as the list is read, but from then on.
+// A file that is replaced after the list was read is refused.
 TEST_F(HtkWholeFiles, ThatWereReplacedAreNotRead) {
   const auto source = open(list(3));
   folder_.write("new", htk_file(ramp(4), {.dim = 2}));

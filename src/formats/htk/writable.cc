@@ -13,9 +13,9 @@ namespace batchfeed {
 namespace htk {
 namespace {
 
-constexpr std::uint64_t kMostFrames = 0x7FFFFFFF;  // the header counts them in an int32
-constexpr std::uint64_t kMostDim = 65535 / 4;      // and the bytes of one in 16 bits
-constexpr std::uint32_t kMostPeriod = 10'000'000;  // a second
+constexpr std::uint64_t kMostFrames = 0x7FFFFFFF;  // the header's count of frames is an int32
+constexpr std::uint64_t kMostDim = 65535 / 4;      // the header's bytes of a frame are 16 bits
+constexpr std::uint32_t kMostPeriod = 10'000'000;  // in 100 ns: a second
 
 [[noreturn]] void refuse(const char* id, const std::string& file, std::string what, std::string hint) {
   throw Error(Fault{
@@ -26,7 +26,8 @@ std::string shown(std::string_view key) { return std::string(key.substr(0, 80));
 
 }  // namespace
 
-// Values are plain floats whatever the header says, and readers tell the order of its bytes by the period.
+// Throws Error for a header that cannot be written: values are always plain floats, so no other encoding; and readers
+// tell the byte order by the period, so that must be a small number above 0.
 void check_head(const HtkWriterOptions& options, const std::string& path) {
   if (options.dim == 0 || options.dim > kMostDim) {
     refuse("htk.write-dim", path,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Frames become an archive and its list, or a file for each utterance. A header
-// counts frames, so an archive's is written again when all are known.
+// Writes frames as an archive and its list, or as a file for each utterance. The header has the
+// number of frames, so an archive's header is written again at the end.
 #include <batchfeed/speech_writer.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ struct HtkWriter::Impl {
     if (options.layout == HtkLayout::archive && !keys.add(key)) htk::refuse_repeated(key, path);
   }
 
-  // A line of the list: where the frames to be counted next stand.
+  // Adds a line to the list, for the `count` frames that are appended next.
   void enlist(std::string_view key, std::uint64_t count) {
     const std::uint64_t first = has_files() ? 0 : frames;
     lines.append(key).append(".htk=.../").append(name);
@@ -151,7 +151,7 @@ struct HtkWriter::Impl {
   void seal() {
     if (state == State::sealed) return;
     if (state != State::open) io::refuse_written(path);
-    state = State::done;  // unless it gets to the end
+    state = State::done;  // should anything below throw
     if (archive) {
       archive->rewrite_head(htk::head(options, frames));
       archive->seal();
@@ -165,9 +165,9 @@ struct HtkWriter::Impl {
     state = State::sealed;
   }
 
-  // The list last: where it stands, what it names stands too. An older list would
-  // name other frames, so it goes first. Where nothing may be replaced and the list's name
-  // was taken meanwhile, the frames go again; in between they could be seen.
+  // The list is committed last, so that all it names exists. An older list is removed first, as
+  // it would name frames of the new archive. If the list cannot be committed, for instance because its name was
+  // taken meanwhile, the frames are removed again; for a moment they could be seen.
   void commit() {
     seal();
     state = State::done;
@@ -178,7 +178,7 @@ struct HtkWriter::Impl {
     bytes += list->size();
     try {
       list->commit();
-      drop_folder();  // the older one; it may take a while
+      drop_folder();  // the older folder; removing it may take a while
     } catch (...) {
       if (!options.replace || !htk::fs::exists(path, none)) htk::fs::remove_all(target, none);
       throw;
@@ -192,7 +192,7 @@ struct HtkWriter::Impl {
     } else {
       std::error_code code;
       if (options.replace && htk::fs::exists(target, code)) {
-        io::exchange(folder, target);  // the older one goes under the temporary name
+        io::exchange(folder, target);  // the older folder gets the temporary name
       } else {
         io::put_in_place(folder, target, options.replace);
         folder.clear();
@@ -203,10 +203,10 @@ struct HtkWriter::Impl {
   std::string path;
   HtkWriterOptions options;
   std::string target, name;  // the companion, and its last component
-  std::string folder;        // of the files, until commit()
+  std::string folder;        // the temporary folder of the files; after commit(), the older folder or empty
   std::optional<io::AtomicFile> archive, list;
   std::string lines;
-  Seen keys;  // of the archive
+  Seen keys;  // used for an archive only: names of files show repeated keys
   std::vector<std::byte> block;
   std::uint64_t utterances = 0, frames = 0, bytes = 0;
   enum class State { open, sealed, done } state = State::open;

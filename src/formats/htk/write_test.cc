@@ -67,7 +67,7 @@ TEST(HtkWriter, OfWritersThatMayNotReplaceTheFirstWinsWithAllItsFiles) {
     EXPECT_EQ(folder.names().size(), layout == HtkLayout::single ? 1u : 2u);
     if (layout == HtkLayout::single) continue;
     EXPECT_EQ(content_of(folder / "x.scp").substr(0, 5), "u.htk");
-    // The list's name alone is taken meanwhile: the frames go again.
+    // If only the list's name is taken meanwhile, the frames are removed again.
     HtkWriter third(folder / "y.scp", options);
     third.append("u", 2, kFrames);
     folder.write("y.scp", "mine");
@@ -205,7 +205,7 @@ TEST(HtkWriter, SpellsKindsAsHtkDoes) {
   }
 }
 
-// Any bits, not only numbers, come back as they were.
+// Any bits, also those of a NaN, are read back unchanged.
 TEST(HtkWriter, WhatIsWrittenIsReadBackBitForBit) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& bits) {
     RC_PRE(!bits.empty());

@@ -39,8 +39,8 @@ class Tokens {
     return block_.empty() ? '\0' : block_[next_];
   }
   void skip() { ++next_; }
-  // The next run of characters that are not blank, after blanks; `line_ends`
-  // counts those passed over.
+  // Skips blanks, and returns the run of other characters behind them. `line_end`: whether the blanks had a line end.
+  // Valid until the next call.
   std::string_view token(bool& line_end) {
     line_end = false;
     for (char c = peek(); is_blank(c); skip(), c = peek()) line_end = line_end || c == '\n';
@@ -56,7 +56,7 @@ class Tokens {
   const io::File& file_;
   std::uint64_t at_;
   std::vector<char> block_;
-  std::size_t next_ = 0, most_ = 256;  // little at first: a file may have very many texts of a few bytes
+  std::size_t next_ = 0, most_ = 256;  // the first reads are small: a file may have very many short texts
   std::array<char, kLongest> word_{};
   std::size_t size_ = 0;
 };
@@ -70,7 +70,7 @@ T number(const io::File& file, std::uint64_t at, std::string_view word) {
   return value;
 }
 
-// Calls value(row, column, double) for a matrix of text; the item's sizes.
+// Reads a text matrix, calls value(row, column, double) for each value, and returns the item with its sizes.
 template <class Value>
 Item text_matrix(Tokens& in, const io::File& file, std::uint64_t offset, Value value) {
   bool line_end = false;
@@ -117,7 +117,7 @@ Item text_integers(Tokens& in, const io::File& file, std::uint64_t offset, Value
   return item;
 }
 
-// A size: \4 and 4 bytes.
+// A size is a byte 4 and an int32.
 std::optional<std::int32_t> size_field(Cursor& in) {
   if (in.field<std::uint8_t>() != std::uint8_t{4}) return std::nullopt;
   return in.field<std::int32_t>();
@@ -159,7 +159,7 @@ void take_sizes(Size rows, Size cols, const io::File& file, std::uint64_t at, It
   item.cols = static_cast<std::uint64_t>(*cols);
 }
 
-// What stands between \0B and the values. `offset` is that of the object, of which `in` is the beginning.
+// Reads the fields between \0B and the values. `offset` is that of the object, whose first bytes are in `in`.
 Item integers_head(Cursor& in, const io::File& file, std::uint64_t offset) {
   Item item{.kind = Kind::integers};
   const Size rows = size_field(in);
@@ -242,7 +242,7 @@ Item read_item(const io::File& file, std::uint64_t offset, bool integers, const 
 
 namespace {
 
-// Where they are in memory, which is `scratch` if the block does not have them.
+// The bytes at `at`: in the block, or else read into `scratch`.
 const std::byte* bytes_at(const io::File& file, const io::Block& block, std::uint64_t at, std::size_t bytes,
                           Buffer<std::byte>& scratch) {
   if (const std::byte* const there = block.find({at, at + bytes})) return there;
@@ -251,8 +251,8 @@ const std::byte* bytes_at(const io::File& file, const io::Block& block, std::uin
   return scratch.data();
 }
 
-// The first compressed form: per column four 16-bit marks of the value range, then
-// a byte per row, which stands between two of them.
+// CM: for each column four 16-bit marks in the range of values; behind these, by columns, one byte
+// for each row, which interpolates between two marks of its column.
 template <class T>
 void expand_cm1(const std::byte* data, const Item& item, std::uint64_t first, std::uint64_t count, T* out) {
   const std::byte* codes = data + item.cols * 8;
@@ -281,7 +281,7 @@ void expand_cm1(const std::byte* data, const Item& item, std::uint64_t first, st
 
 template <class T>
 void read_text(const io::File& file, const Item& item, const std::vector<Wanted<T>>& wanted) {
-  std::vector<const Wanted<T>*> here;  // those that have the row
+  std::vector<const Wanted<T>*> here;  // the ranges that have the current row
   std::size_t next = 0;
   std::uint64_t current = ~std::uint64_t{0};
   const auto take = [&](std::uint64_t row, std::uint64_t column, auto value) {
@@ -312,7 +312,7 @@ void read_rows(const io::File& file, const io::Block& block, const Item& item, s
                T* out, Buffer<std::byte>& scratch) {
   const std::size_t width = item.kind == Kind::f64 ? 8 : item.kind == Kind::f32 ? 4 : item.kind == Kind::cm2 ? 2 : 1;
   const std::size_t values = static_cast<std::size_t>(count * item.cols);
-  const bool all = item.kind == Kind::cm1;  // by columns
+  const bool all = item.kind == Kind::cm1;  // stored by columns, so rows cannot be read apart
   const std::uint64_t at = all ? item.data : item.data + first * item.cols * width;
   const std::size_t bytes = all ? static_cast<std::size_t>(bytes_of(item)) : values * width;
   if (width == sizeof(T) && std::endian::native == std::endian::little)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes are a Kaldi archive, perhaps with a list in front of it: the first byte
-// chooses the options, the second is the length of the list, where "@" stands for
-// the path of the archive. Without a list the archive is read by itself.
+// Input: a byte that chooses the options, a byte with the length of the list, the list, and
+// a Kaldi archive. "@" in the list stands for the path of the archive. Without a list the
+// archive is read by itself.
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -18,7 +18,7 @@ using namespace batchfeed;
 
 namespace {
 
-// Lists are told by their names, which files in memory do not have.
+// A link with the extension .scp to a file in memory, as a list is recognised by its extension.
 class Link {
  public:
   explicit Link(const std::string& to)

@@ -61,7 +61,7 @@ class Builder {
                                                        .stream = options_.name}});
   }
 
-  // `at` names the file.
+  // `at`: the position that names the file.
   std::uint32_t file_number(const std::string& path, const Position& at) {
     const std::uint32_t number = file_number_(path, at);
     index_.identities.resize(index_.paths.size());
@@ -161,9 +161,9 @@ class Builder {
     }
   }
 
-  // The object that a line names. A text is read to its end for its size: longer ones are remembered, for many lines
-  // may name ranges of one. Texts of a sound list do not overlap, so that of a file only so much needs to be looked at;
-  // offsets may point in front of the blanks that an object begins with, or behind them.
+  // The object that a line names. To know its size, a text has to be read to its end; long texts are remembered, as
+  // many lines may name ranges of one. In a sound list texts do not overlap, so the bytes read are limited to a few
+  // times the file: not to once, as offsets may point in front of the blanks of an object or behind them.
   Item item_of(std::uint32_t number, std::uint64_t offset, const Position& at) {
     constexpr std::uint64_t kLong = 512, kTimes = 4;
     const auto file = cache_.open(number);
@@ -191,8 +191,8 @@ class Builder {
     }
   }
 
-  // The key that begins at `at`, which is moved behind it; blank lines between texts are passed over. Nothing at the
-  // end of the file.
+  // Reads the key at `at` and moves `at` behind it; blank lines between texts are passed over. Nothing at the end of
+  // the file.
   std::optional<std::string> read_key(const io::File& file, std::uint64_t& at) {
     const Position start{.file = file.path(), .byte = at, .has_byte = true};
     std::string key;
@@ -233,7 +233,7 @@ class Builder {
     numbered_ = index_.entries.size();
   }
 
-  // Keys and objects, one behind the other.
+  // Reads an archive: keys and objects, one behind the other.
   void read_ark(const std::string& path) {
     const std::uint32_t number = file_number(path, {.file = path});
     const auto file = cache_.open(number);
@@ -243,7 +243,7 @@ class Builder {
       const std::optional<std::string> key = read_key(*file, at);
       if (!key) return;
       Item item;
-      // Where one object is damaged the next cannot be found.
+      // Behind a damaged object the next one cannot be found.
       if (!tolerant([&] { item = read_item(*file, at, options_.alignment, context_.limits); })) return;
       tolerant([&] { add(*key, start, number, at, item, nullptr); });
       at = item.end;
@@ -251,7 +251,7 @@ class Builder {
     }
   }
 
-  // Of a repeated key the first counts.
+  // Removes the entries of a repeated key except the first.
   void drop_duplicates() {
     auto& all = index_.entries;
     const std::vector<std::size_t> repeated = repeats(all, [](const Entry& e) { return e.key; });
@@ -296,10 +296,10 @@ class Builder {
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
   WaitingNames names_{*context_.keys};
-  std::size_t numbered_ = 0;  // entries
+  std::size_t numbered_ = 0;  // so many entries have the numbers of their keys
   io::FileCache<io::File> cache_;
   struct Texts {
-    std::uint64_t looked_at = 0;  // bytes
+    std::uint64_t looked_at = 0;  // bytes of long texts that were read
     std::map<std::uint64_t, Item> found;
   };
   std::map<std::pair<std::uint64_t, std::uint64_t>, Texts> texts_;  // by device and inode

@@ -12,7 +12,7 @@
 namespace batchfeed::kaldi {
 namespace {
 
-// The first bytes behind the key of the first object.
+// The first bytes of the first object of an archive or a list, without its key.
 std::string first_object(const std::string& path, const OpenContext& context) {
   const Limits& limits = context.limits;
   std::string file = path;
@@ -61,18 +61,18 @@ std::uint64_t count_classes(const KaldiOptions& options, const OpenContext& cont
   Index index;
   try {
     index = build_index(options, alone, quiet);
-  } catch (const Error&) {  // told where it is opened to be read
+  } catch (const Error&) {  // the fault is given again when the files are opened
     return 1;
   }
   std::uint64_t classes = 0;
-  // Each object once, whatever ranges of it are named.
+  // In the order of the file, so that rows named by several ranges are read once.
   std::sort(index.entries.begin(), index.entries.end(), before_in_file);
   std::vector<std::int32_t> labels;
   Buffer<std::byte> scratch;
   std::optional<io::File> file;
   Item item;
   const Entry* last = nullptr;
-  std::uint64_t done = 0;  // rows of the object
+  std::uint64_t done = 0;  // the object's rows before this one have been counted
   for (const Entry& e : index.entries) {
     if (last == nullptr || last->file != e.file) file.emplace(index.paths[e.file], context.file_system);
     if (last == nullptr || !same_object(*last, e)) {

@@ -113,7 +113,7 @@ TEST_F(Kaldi, ReadsMatricesOfAllKinds) {
     EXPECT_EQ(read("a.ark", "u " + kBinary + "CM2 " + f32(0) + f32(65535) + le32(2) + le32(2) + le16(1) + le16(2) +
                                 le16(3) + le16(4))["u"],
               rows);
-    // Marks 0, 64, 192 and 255 make the codes the values; columns come one after the other.
+    // With the marks 0, 64, 192 and 255 each code is its own value; codes are stored by columns.
     const std::string marks = le16(0) + le16(64) + le16(192) + le16(255);
     const auto cm = read("a.ark", "u " + kBinary + "CM " + f32(0) + f32(65535) + le32(2) + le32(2) + marks + marks +
                                       "\1\xC8\2\x64")["u"];
@@ -146,7 +146,7 @@ TEST_F(Kaldi, ReadsListsWithOffsetsAndRanges) {
   EXPECT_EQ(fault("x.scp", "v " + v + "\nu " + v + "\n"), "limit.scp-entries");
 }
 
-// A text of which several lines in a row want rows is kept from one to the next.
+// Several lines in a row name ranges of one text.
 TEST_F(Kaldi, ReadsManyRangesOfOneText) {
   const std::string a = folder_.write("a.ark", "u [ 1 2\n 3 4\n 5 6 ]\nv [ 7 8\n 9 10 ]\n");
   const std::string list = "a " + a + ":2[1:1]\nb " + a + ":2[0:1]\nc " + a + ":22[1:1]\nd " + a + ":2[2:2]\ne " + a +
@@ -164,14 +164,14 @@ TEST_F(Kaldi, ReadsManyRangesOfOneText) {
             (std::map<std::string, Rows>{{"a", {{2}, {3}}}, {"b", {{1}}}, {"c", {{5}}}, {"d", {{1}, {2}, {3}}}}));
 }
 
-// Long texts, of which lines out of order want rows: each is looked at once.
+// Lines name ranges of long texts in any order; each text is read for its size only once.
 TEST_F(Kaldi, ReadsRangesOfLongTextsInAnyOrder) {
   constexpr int kTexts = 20, kRows = 200;
   std::string ark, list;
   std::vector<std::size_t> offsets;
   for (int t = 0; t < kTexts; ++t) {
     ark += "u" + std::to_string(t);
-    offsets.push_back(ark.size());  // in front of the blanks
+    offsets.push_back(ark.size());  // in front of the object's two blanks
     ark += "  [\n";
     for (int r = 0; r < kRows; ++r) ark += " " + std::to_string(t) + " " + std::to_string(r) + "\n";
     ark += " ]\n";
@@ -201,12 +201,12 @@ TEST_F(Kaldi, RefusesTextsThatOverlap) {
   options_.alignment = true;
   options_.dim = 2;
   EXPECT_EQ(fault("o.scp", list), "kaldi.overlap");
-  check_ = true;  // told of each line, damaged texts or sound ones
+  check_ = true;  // reported for each line, whether the texts are sound or, below, damaged
   (void)open("o.scp", list);
   EXPECT_GT(std::count(reported_.begin(), reported_.end(), "kaldi.overlap"), 90);
   reported_.clear();
   folder_.write("one.ark", ark + " x\n");
-  EXPECT_THROW((void)open("o.scp", list), Error);  // nothing is left
+  EXPECT_THROW((void)open("o.scp", list), Error);  // no entry is left
   EXPECT_GT(std::count(reported_.begin(), reported_.end(), "kaldi.overlap"), 90);
 }
 
@@ -250,7 +250,7 @@ TEST_F(Kaldi, LocatesDamage) {
   EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + size(2)), "kaldi.short");
   EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + size(0x7FFFFFFF) + size(0x7FFFFFFF)), "kaldi.short");
   EXPECT_EQ(fault("a.ark", "u " + kBinary + "DM " + size(0x60000000) + size(0x55555556)),
-            "kaldi.short");  // more than 64 bits of bytes
+            "kaldi.short");  // the number of bytes does not fit in 64 bits
   EXPECT_EQ(fault("a.ark", "u " + kBinary + "FM " + size(0xFFFFFFFF) + size(1)), "kaldi.size");
   EXPECT_EQ(fault("a.ark", "u " + matrix(2, 0, {})), "kaldi.size");
   EXPECT_EQ(fault("a.ark", "u " + kBinary + "XX " + size(1)), "kaldi.object");
@@ -320,11 +320,11 @@ TEST_F(Kaldi, NoticesFilesWithAnotherContentOfTheSameShape) {
   EXPECT_EQ(read(*source).size(), 2u);
   const std::string path = folder_.write("a.ark", "u " + matrix(1, 1, {3}) + "v " + matrix(1, 1, {2}));
   std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
-  EXPECT_THROW(read(*source), Error);  // while it is open
+  EXPECT_THROW(read(*source), Error);  // changed while it was open
   const auto again = open("a.ark", "u " + matrix(1, 1, {1}));
   folder_.write("new", "u " + matrix(1, 1, {3}));
   std::filesystem::rename(folder_ / "new", folder_ / "a.ark");
-  EXPECT_THROW(read(*again), Error);  // another file of this name
+  EXPECT_THROW(read(*again), Error);  // replaced by another file
   const auto cached = open("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 1, {2}));
   folder_.write_unseen("a.ark", "u " + matrix(1, 2, {1}) + "v " + matrix(1, 1, {2}));
   try {
@@ -348,14 +348,14 @@ TEST_F(Kaldi, CountsWhatIsLeftOut) {
   EXPECT_EQ(read("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 2, {1, 2}) + "w " + matrix(2, 1, {3})).size(),
             1u);
   EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.mixed", "kaldi.short"}));
-  reported_.clear();  // each, with its place
+  reported_.clear();  // check reports each repeated key
   EXPECT_EQ(read("a.ark", "u " + matrix(1, 1, {1}) + "v " + matrix(1, 1, {2}) + "u " + matrix(1, 1, {3}) + "u " +
                               matrix(1, 1, {4})),
             (std::map<std::string, Rows>{{"u", {{1}}}, {"v", {{2}}}}));
   EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.duplicate-key", "kaldi.duplicate-key"}));
 }
 
-// As they are read together.
+// Short objects are read in blocks, so with far fewer reads than objects.
 TEST_F(Kaldi, ReadsShortObjectsInBlocks) {
   std::string content, text, labels;
   std::map<std::string, Rows> expected, classes;
@@ -379,7 +379,7 @@ TEST_F(Kaldi, ReadsShortObjectsInBlocks) {
   const ::batchfeed::testing::FaultySys sys;
   EXPECT_EQ(read(*source), classes);
   const std::vector<std::string> names = sys.names();
-  if (io::Block::kShort > 1024) {  // else an object may be longer than what is read with others
+  if (io::Block::kShort > 1024) {  // else pieces are set so small that an object may be too long for a block
     EXPECT_LE(std::count(names.begin(), names.end(), "pread"),
               static_cast<std::ptrdiff_t>(2 * (labels.size() / io::Block::kBytes + 2)));
   }
@@ -395,7 +395,7 @@ TEST_F(Kaldi, NamesTheObjectAtWhichAnArchiveEnds) {
     return ::batchfeed::testing::fault_of([&] { source->row_reader(0)->read(0, {from, to}, chunk); });
   };
   Chunk chunk;
-  source->row_reader(0)->read(0, {0, 1}, chunk);  // and so it stays open
+  source->row_reader(0)->read(0, {0, 1}, chunk);  // so that the file is open
   std::filesystem::resize_file(folder_ / "a.ark", 50 * each - 5);
   const Fault alone = fault(49, 50), together = fault(0, 100);
   EXPECT_EQ(alone.id, "io.ends-early");

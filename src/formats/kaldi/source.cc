@@ -62,8 +62,8 @@ class KaldiSource final : public RowSource {
 
   bool splits_frames() const override { return !options_.alignment; }
 
-  // What has to be fetched is better read in large parts, and an object of which several entries
-  // are ranges is read once.
+  // Null, so that whole chunks are read, for remote files, and where several entries are ranges of one object,
+  // which is then read once.
   const RowReader* row_reader(std::uint32_t chunk) const override {
     return remote_ || shares_objects_[chunk] ? nullptr : by_rows();
   }
@@ -89,7 +89,7 @@ class KaldiSource final : public RowSource {
     }
   }
 
-  // The object of an entry, which must still be what was indexed.
+  // The object of an entry. Throws Error if it is not the one that was indexed.
   Item item_of(const io::File& file, const Entry& e, const io::Block& block) const {
     const Item item = read_item(file, e.offset, options_.alignment, limits_, block);
     if (item.cols == index_.dim && std::uint64_t{e.first} + e.frames <= item.rows) return item;
@@ -101,8 +101,8 @@ class KaldiSource final : public RowSource {
                       .stream = options_.name});
   }
 
-  // Reads the rows of a run's entries, each object once: entry i to out[i - run.from], one() a range of a binary
-  // object.
+  // Reads the rows of a run's entries: those of entry i into out[i - run.from]. Each text is read once for all of its
+  // entries; for an entry of a binary object, one(file, block, item, entry, out) reads the rows.
   template <class T, class One>
   void read_all(Run run, const std::vector<T*>& out, const One& one) const {
     std::vector<std::uint64_t> order(out.size());
@@ -110,14 +110,14 @@ class KaldiSource final : public RowSource {
     std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
       return before_in_file(index_.entries[a], index_.entries[b]);
     });
-    std::vector<Wanted<T>> wanted;  // of a text
+    std::vector<Wanted<T>> wanted;  // the ranges of the current object, if it is a text
     io::Block block;
     std::uint64_t next_block = 0;
     for (std::size_t n = 0; n < order.size();) {
       const Entry& object = index_.entries[order[n]];
       const auto file = cache_.open(object.file);
       if (n >= next_block) {
-        // A text is read by itself, and others will be too where one is.
+        // Texts are not read in blocks; behind a text, the next object is probably one, too.
         const io::Together together = io::read_together(n, wanted.empty() ? order.size() : n, [&](std::uint64_t other) {
           const Entry& e = index_.entries[order[static_cast<std::size_t>(other)]];
           return e.file == object.file ? io::Piece{e.offset, e.end} : io::Piece();
@@ -248,7 +248,7 @@ class KaldiSource final : public RowSource {
   KaldiOptions options_;
   Index index_;
   bool remote_ = false;
-  std::vector<bool> shares_objects_;  // of each chunk: there are ranges of one object
+  std::vector<bool> shares_objects_;  // by chunk: several entries are ranges of one object
   ContextWindow window_;
   mutable io::FileCache<io::File> cache_;
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxKey = 256, kSegmentBytes = 4;
 constexpr std::size_t kBlock = std::max(piece_bytes(256 << 10), 2 * kMaxKey);
 
-// A window that moves over the file; small fields are read out of it.
+// Reads small fields of a file, front to back, from a block of it in memory.
 class Stream {
  public:
   explicit Stream(const io::File& file) : file_(file) {}
@@ -59,7 +59,7 @@ int read_version(Stream& in, const io::File& file) {
   return version;
 }
 
-// False: the file ends in it.
+// Reads a key; false if the file ends inside it.
 bool read_key(Stream& in, const io::File& file, int version, std::string& key) {
   const std::uint64_t start = in.at();
   if (version == 1) {

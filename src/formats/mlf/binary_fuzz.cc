@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes are a binary label file behind its magic: the first byte chooses the
-// options. Also what is inferred of such a file must do to open it.
+// Input: a byte that chooses the options, then a binary label file without its magic.
+// With the options inferred from the file, it must open, too.
 #include <cstdint>
 #include <memory>
 #include <string>

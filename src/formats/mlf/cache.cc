@@ -10,8 +10,8 @@
 namespace batchfeed::mlf {
 namespace {
 
-// What an index depends on: the data, how keys and times are read, and the
-// version of these rules.
+// All that an index depends on: the data, how keys and times are read, and the version of
+// these rules.
 index_cache::Binding bind(const io::File& file, const MlfOptions& options, KeyMode keys) {
   std::string text = "mlf 1 ";
   text += options.binary ? 'B' : 'T';
@@ -23,7 +23,7 @@ index_cache::Binding bind(const io::File& file, const MlfOptions& options, KeyMo
           .fingerprint = index_cache::content_fingerprint(file)};
 }
 
-// The counts of what was left out, 8 bytes each.
+// The counts of utterances left out, 8 bytes each, little-endian.
 std::string encode(const std::vector<std::uint64_t>& counts) {
   std::string out;
   for (const std::uint64_t n : counts) {
@@ -38,7 +38,7 @@ std::vector<std::uint64_t> decode(const std::string& extra) {
   return out;
 }
 
-// A cache is checked like any other input: utterances lie in the file, in order.
+// A cache is untrusted like any other input: whether its utterances lie inside the file, in order.
 bool plausible(const index_cache::Payload& payload, const io::File& file, bool words) {
   std::uint64_t end = 0;
   for (const IndexEntry& e : payload.entries) {
@@ -49,10 +49,10 @@ bool plausible(const index_cache::Payload& payload, const io::File& file, bool w
   return !words || are_places(payload.entries, payload.texts);
 }
 
-// Why a cache that is whole is not used all the same; empty: it is, and its counts are in `builder`.
+// Why a cache with a valid checksum is still not used; empty if it is used: then its counts are added to `builder`.
 std::string why_not(const index_cache::Payload& payload, const io::File& file, bool words, IndexBuilder& builder) {
   if (!plausible(payload, file, words)) return "it is damaged";
-  // Where the labels do ask for so much, the file will say so, and in which line.
+  // If the labels themselves are beyond a limit, indexing the file again gives the fault, with its line.
   if (!builder.within_limits(payload.entries, file.size())) return "it counts frames beyond a limit";
   return builder.add_counts(decode(payload.extra), file.path()) ? "" : "it is damaged";
 }
@@ -91,7 +91,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   file.expect_unchanged();
   if (builder.open_end()) return;
   index_cache::Payload payload{.entries = builder.entries_of_file(), .texts = {}, .extra = {}};
-  if (payload.entries.empty()) return;  // nothing to keep
+  if (payload.entries.empty()) return;  // an empty index is not kept
   std::vector<std::uint64_t> counts = builder.counts();
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= before[i];
   payload.extra = encode(counts);

@@ -27,7 +27,7 @@ const std::string kText =
 class MlfCache : public ::testing::Test {
  protected:
   MlfOptions options(bool cache = true) { return {.name = "labels", .files = {path_}, .dim = 2, .cache_index = cache}; }
-  // Keys and lengths, classes, and ids of notices, as text.
+  // Keys, lengths, classes and the ids of notices, as one text.
   std::string read(const MlfOptions& options, KeyMode mode = KeyMode::text) {
     OpenContext context;
     context.keys = std::make_shared<KeyTable>(mode);
@@ -89,7 +89,7 @@ TEST_F(MlfCache, KeysByNumberAndByHashHaveTheirOwn) {
   }
 }
 
-// Frames of the last utterance, in a cache that is whole.
+// Changes the number of frames of the last utterance in a cache, and makes the checksum fit.
 void lie(const std::string& path, std::uint32_t samples) {
   std::ifstream in(path, std::ios::binary);
   std::string cache(std::istreambuf_iterator<char>(in), {});

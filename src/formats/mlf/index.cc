@@ -12,10 +12,11 @@
 namespace batchfeed::mlf {
 
 namespace {
-constexpr std::uint64_t kAnyRatio = 1u << 21;  // so many frames a few bytes may stand for
-constexpr std::uint64_t kBeside = 64;          // bytes of a key and counts, at most or nearly
-// A chunk takes 12 bytes a frame. Where a byte stands for more of them than one label an utterance makes, it is cut
-// by frames as well; labels of a corpus are cut by bytes alone, as in CNTK.
+constexpr std::uint64_t kAnyRatio = 1u << 21;  // up to so many frames label_ratio is not applied
+constexpr std::uint64_t kBeside = 64;          // bytes of key and counts that an utterance has beside its entry's bytes
+// In memory a chunk takes 12 bytes a frame, so it is also cut when it would have more than kAnyChunk frames and more
+// than kFramesOfByte for each of its bytes. The labels of ordinary corpora have fewer, and are cut by bytes alone, as
+// in CNTK.
 constexpr std::uint64_t kFramesOfByte = 64, kAnyChunk = 1u << 20;
 }  // namespace
 
@@ -86,7 +87,7 @@ std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const P
   if (entry.samples > limits.sequence_samples)
     return too_long("limit.sequence", limits.sequence_samples, "sequence_samples");
   if (entry.samples > limits.label_frames) return too_long("limit.label-frames", limits.label_frames, "label_frames");
-  // The file's bytes may be other utterances', of which none takes memory while this one is read.
+  // The second test is by the utterance's own bytes, as it is read alone: other utterances' bytes do not count for it.
   const auto too_many = [&](const char* of, std::uint64_t labels, const char* in, std::uint64_t bytes) {
     return fault("limit.label-ratio",
                  of + ("the labels are of " + std::to_string(labels)) + " frames, the " + in + " has " +
@@ -158,7 +159,7 @@ void IndexBuilder::skip(Fault fault) {
 }
 
 void IndexBuilder::drop_duplicates() {
-  // All but the first of a key.
+  // The entries whose key has occurred before.
   const std::vector<std::size_t> repeated = repeats(index_.entries, [](const auto& e) { return e.key; });
   if (repeated.empty()) return;
   IndexEntries kept;
@@ -211,7 +212,7 @@ void IndexBuilder::cut() {
     std::uint64_t frames = 0;
     auto e = entries.from(from);
     for (std::uint64_t i = from; i < to; ++i, ++e) {
-      // Few bytes can stand for many frames: those are bounded as well.
+      // A few bytes can stand for many frames, so the frames of a chunk are limited, too.
       const std::uint64_t bytes = e->begin + e->bytes - start;
       const std::uint64_t most =
           std::min(context_.limits.label_frames, std::max(kAnyChunk, mul_sat(bytes, kFramesOfByte)));
@@ -234,7 +235,7 @@ MlfIndex IndexBuilder::finish() {
   index_.entries.close();
   cut();
   for (const Count& c : counts_) {
-    if (c.n == 0 || context_.check) continue;  // then each has been told
+    if (c.n == 0 || context_.check) continue;  // in check mode each has been reported
     index_.notices.push_back(
         {Severity::warning, Fault{.kind = FaultKind::format,
                                   .id = c.id,

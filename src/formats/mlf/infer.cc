@@ -17,7 +17,7 @@ namespace {
 
 struct Seen {
   TextTable names;
-  std::uint64_t counted = 0;  // of the names
+  std::uint64_t counted = 0;  // names for which room was taken
   std::uint64_t classes = 0;  // one more than the largest class
   bool numbered = true;       // all lines have four columns, the last a class
 };
@@ -29,7 +29,7 @@ bool is_binary(const io::File& file) {
   return std::string_view(magic.data(), magic.size()) == "MLF";
 }
 
-// A name of the list that is inferred: of the options, and of the list made of them.
+// About the bytes that an inferred name takes beside its text: in the options, and in the StateList made of them.
 constexpr std::uint64_t kName = 160;
 
 void look_at_line(const io::LineReader& lines, const std::string& file, io::IndexRoom& room, Seen& seen) {
@@ -71,7 +71,7 @@ void look_at_text(const io::File& file, const OpenContext& context, Seen& seen) 
     } else {
       inside = line.find("#!MLF!#") == line.npos;
     }
-    // More names than there may be is an error that opening tells.
+    // One name above the limit is enough: opening the source then gives the fault.
     if (seen.names.size() > context.limits.mlf_states) return;
   }
 }
@@ -92,7 +92,7 @@ void look_at_binary(const MlfOptions& options, const io::File& file, const OpenC
     try {
       parse_binary(bytes, {.file = file.path(), .byte = e.begin, .has_byte = true}, "", e.samples, 65536, labels);
     } catch (const Error&) {
-      continue;  // told when it is read
+      continue;  // the fault is given when the file is read
     }
     for (const Segment& s : labels.segments) seen.classes = std::max<std::uint64_t>(seen.classes, s.state + 1u);
   }

@@ -50,7 +50,7 @@ TEST_F(Infer, ALineOfTwoColumnsNamesNothing) { EXPECT_THAT(of("0 1 a\n1 2\n").la
 
 TEST_F(Infer, MoreNamesThanThereMayBeAreNotCollected) {
   limits_.mlf_states = 2;
-  EXPECT_EQ(of("0 1 a\n1 2 b\n2 3 c\n3 4 d\n").labels.size(), 3u);  // one more, of which opening tells
+  EXPECT_EQ(of("0 1 a\n1 2 b\n2 3 c\n3 4 d\n").labels.size(), 3u);  // one above the limit, so that opening fails
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace batchfeed::mlf {
 namespace {
 
-// HTK times count 100 ns; a frame is 10 ms whatever the features' period.
+// HTK times are in units of 100 ns; a frame is 10 ms whatever the period of the features.
 constexpr double kFrame = 100'000.0;
 
 class Line {
@@ -75,7 +75,7 @@ double time(const Line& line, std::size_t column, bool to_its_end) {
 }
 
 std::uint32_t whole(const Line& line, std::size_t column, double value) {
-  // The negation of < also catches what is no number.
+  // Negated, so that a NaN fails, too.
   if (!(value > -1.0 && value < 4294967296.0))
     line.fail("mlf.time", column, line.quoted(column) + " is not a frame from 0 to 4294967295");
   return static_cast<std::uint32_t>(value);
@@ -175,7 +175,7 @@ void parse_labels(std::string_view text, const Position& at, std::string_view ke
     const Line line(content, here, key);
     const Times t = times(line, rules.whole_numbers);
     const std::uint32_t state = state_of(line, rules);
-    if (out.invalid) continue;  // what is left is only looked at for damages that concern all
+    if (out.invalid) continue;  // the rest is read only for damage that throws, such as an unknown state
     if (t.reversed) {
       out.invalid = line.fault("mlf.reversed", 0,
                                "a segment from frame " + std::to_string(t.first) + " to " + std::to_string(t.stop));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The lines of a text MLF: what each says, and what is told of those that say nothing.
+// The lines of a text MLF: what valid lines mean, and the faults of invalid ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

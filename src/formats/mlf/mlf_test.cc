@@ -77,7 +77,7 @@ TEST_F(Mlf, ReadsSeveralFiles) {
   EXPECT_EQ(testing::fault_of([&] { open({one("0 1 a\n", "u"), one("0 1 a\n", "u")}); }).hint, "remove one of them");
 }
 
-// A list may name one file as often as it has lines.
+// The same file may be listed many times.
 TEST_F(Mlf, ReadsAFileThatIsListedAgainOnce) {
   open({one("0 1 a\n", "u"), "#!MLF!#\n\"v\"\n0 1 b\n.\n\"w\"\n0 1 c\n.\n"});
   options_.files.push_back(options_.files[1]);
@@ -96,7 +96,7 @@ TEST_F(Mlf, ReadsAFileThatIsListedAgainOnce) {
   EXPECT_THROW(open(), Error);
 }
 
-// Keys are numbered many at a time: in their order all the same, and one that comes again much later is found.
+// Keys are numbered in batches, yet in their order, and a key that is repeated in a later batch is found.
 TEST_F(Mlf, NumbersManyKeysInTheirOrder) {
   std::string text = "#!MLF!#\n", more = text;
   for (int i = 0; i < 3000; ++i)
@@ -183,7 +183,7 @@ TEST_F(Mlf, ReadsTheBinaryForm) {
   EXPECT_THAT(told(*cut)["mlf.cut-short"], HasSubstr("1 utterance"));
 }
 
-// A few bytes may stand for 4 Mi frames; more take a byte for every label_ratio of them.
+// Up to 2 Mi frames may come from a few bytes; more need a byte of the file for every label_ratio frames.
 TEST_F(Mlf, FramesBesideBytesAreBounded) {
   options_.mapping_file.clear();
   options_.dim = 3;
@@ -196,7 +196,7 @@ TEST_F(Mlf, FramesBesideBytesAreBounded) {
     };
     limits_ = {};
     if (text) limits_.sequence_samples = limits_.label_frames = ~0ull;
-    EXPECT_NO_THROW(open({file(any), file(any)}));  // each file for itself
+    EXPECT_NO_THROW(open({file(any), file(any)}));  // files are counted separately
     const Fault f = fault(file(any + 1));
     EXPECT_EQ(f.kind, FaultKind::limit);
     EXPECT_EQ(f.id, "limit.label-ratio");
@@ -210,7 +210,7 @@ TEST_F(Mlf, FramesBesideBytesAreBounded) {
   }
 }
 
-// The bytes of others do not help one that stands for hours by itself.
+// A short text that stands for hours is refused, however many bytes other utterances have.
 TEST_F(Mlf, FramesBesideTheBytesOfAnUtteranceAreBounded) {
   std::string others;
   for (int i = 0; i < 3000; ++i) others += "\"v" + std::to_string(i) + "\"\n0 100000 a\n.\n";
@@ -219,7 +219,7 @@ TEST_F(Mlf, FramesBesideTheBytesOfAnUtteranceAreBounded) {
   EXPECT_EQ(f.id, "limit.label-ratio");
   EXPECT_THAT(f.what, HasSubstr("the labels are of 12000000 frames, the utterance has 24 bytes"));
   limits_.label_ratio = 12'000'000;
-  EXPECT_EQ(open({"#!MLF!#\n" + others + hours})->chunks().size(), 2u);  // one that few bytes stand for is apart
+  EXPECT_EQ(open({"#!MLF!#\n" + others + hours})->chunks().size(), 2u);  // the long utterance gets a chunk of its own
 }
 
 TEST_F(Mlf, CheckReportsAllAndGoesOn) {

@@ -55,7 +55,7 @@ class MlfSource final : public RowSource {
   }
 
   const RowReader* row_reader(std::uint32_t chunk) const override {
-    // What has to be fetched or unpacked is better read in large parts.
+    // Remote and compressed files are better read in large parts.
     return in_place_[index_.chunk_file[chunk]] ? by_rows() : nullptr;
   }
 
@@ -85,7 +85,8 @@ class MlfSource final : public RowSource {
 
   MlfIndex index_files(const OpenContext& context) {
     IndexBuilder builder(options_, context, faults_);
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> read;  // files on disk, each to be read once
+    // The number of each local file by device and inode: a file that is listed again is not read again.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> read;
     for (const std::string& path : options_.files) {
       const io::File file(path, context.file_system, context.limits);
       file.warn_if_slow(context.report);
@@ -100,7 +101,7 @@ class MlfSource final : public RowSource {
         }
       }
       const auto index = [&] { options_.binary ? index_binary(file, builder) : index_text(file, rules_, builder); };
-      // A check looks at every line.
+      // A check looks at every line, so it uses no cache.
       options_.cache_index && !context.check ? index_cached(file, options_, index, faults_, builder) : index();
     }
     return builder.finish();
@@ -141,7 +142,7 @@ class MlfSource final : public RowSource {
     for (auto e = index_.entries.from(from); e != index_.entries.end() && e.number() < to; ++e) frames += e->samples;
     column.first_value.reserve(frames + 1);
     column.indices.reserve(frames);
-    thread_local Labels labels;  // for its memory
+    thread_local Labels labels;  // kept from chunk to chunk, for its memory
     auto entry = index_.entries.from(from);
     for (std::uint64_t i = from; i < to; ++i, ++entry) {
       const IndexEntry& e = *entry;
@@ -156,14 +157,14 @@ class MlfSource final : public RowSource {
     }
   }
 
-  // Files are closed and opened again.
+  // Opens a file that the cache had closed. Throws Error if it has changed.
   io::File reopen(std::uint32_t number) const {
     io::File file(options_.files[number], file_system_, limits_);
     file.expect_same(identities_[number]);
     return file;
   }
 
-  // False: the utterance is damaged, which has been reported.
+  // False if the utterance is damaged, after reporting that.
   bool parse(const std::string& path, const IndexEntry& e, std::span<const std::byte> bytes, Labels& labels) const {
     const std::string key = keys_->text(e.key);
     Position at{.file = path, .byte = e.begin, .has_byte = true};
@@ -187,8 +188,8 @@ class MlfSource final : public RowSource {
         }
       }
     } catch (const Error& error) {
-      // HTKMLFReader need not look at labels of utterances that its lists lack; of others they end the run all the
-      // same.
+      // For HTKMLFReader damaged labels are no fault if no list names the utterance. Else the row, as kUnpaid, ends the
+      // run when it is delivered.
       if ((!check_ && !options_.legacy) || error.fault().kind != FaultKind::format) throw;
       labels.invalid = error.fault();
     }
@@ -226,7 +227,7 @@ class MlfSource final : public RowSource {
   std::vector<std::vector<std::int32_t>> targets_;  // per class, if there is a target mapping
   LabelRules rules_;
   std::vector<io::Identity> identities_;
-  std::vector<bool> in_place_;  // as files: read where they lie
+  std::vector<bool> in_place_;  // by file: neither remote nor compressed
   mutable io::FileCache<io::File> cache_;
   MlfIndex index_;
 };

@@ -13,7 +13,7 @@
 namespace batchfeed::mlf {
 namespace {
 
-// Calls line(text, number, byte) for each line that is not empty. A mark of UTF-8 in front is no part of the first.
+// Calls line(text, number, byte) for each line that is not empty. A UTF-8 byte order mark is passed over.
 template <class Each>
 void each_line(std::string_view text, Each line) {
   std::uint64_t number = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes are a label file: the first byte chooses the options (binary, with a list
-// of states, phone boundaries, the legacy rules, as `check` reads it).
+// Input: a byte that chooses the options (binary, with a list of states, phone
+// boundaries, the legacy rules, as `check` reads it), then a label file.
 #include <cstdint>
 #include <memory>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The indexing pass over a text MLF: key lines, end lines, and of the labels only
-// the last line, which tells the utterance's length.
+// The indexing pass over a text MLF. It interprets key lines, end lines, and of the labels only
+// the last line, which has the utterance's length.
 
 #include "base/lookalike.h"
 #include "formats/mlf/index.h"
@@ -49,7 +49,7 @@ class TextIndexer {
     return {.file = file_.path(), .byte = lines_.begin(), .line = lines_.number(), .column = 1, .has_byte = true};
   }
 
-  // here() without a string of its own.
+  // Sets `at` to here(), without making a new string.
   void move_to_line(Position& at) const {
     at.byte = lines_.begin();
     at.line = lines_.number();
@@ -114,7 +114,7 @@ class TextIndexer {
     builder_.add(key_, key_at_, key_at_.byte, behind - key_at_.byte, t.stop);
   }
 
-  // The file ends without an end line: what is complete is kept.
+  // For a file that ends without an end line: the last utterance is kept if its last line is complete.
   void cut_short() {
     builder_.ends_open();
     if (named_ && !last_.empty() && last_is_whole_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs of labels become a text or a binary MLF.
+// Writes runs of labels as a text or a binary MLF.
 #include <batchfeed/error.h>
 #include <batchfeed/speech_writer.h>
 
@@ -16,7 +16,7 @@ namespace mlf {
 namespace {
 
 constexpr std::uint64_t kFrame = 100'000;  // 10 ms in 100 ns
-constexpr std::uint64_t kMost = 0xFFFF;    // of a class, of the frames of a binary run, of runs
+constexpr std::uint64_t kMost = 0xFFFF;    // of a class, of the frames of a run, and of runs: 16 bits in a binary MLF
 constexpr std::size_t kFlush = std::size_t{1} << 20;
 
 template <class T>

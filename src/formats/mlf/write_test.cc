@@ -101,7 +101,7 @@ TEST(MlfWriter, RefusesAKeyThatComesAgain) {
     EXPECT_EQ(fault.id, "mlf.write-repeated");
     EXPECT_EQ(fault.at.file, folder / "x.mlf");
     EXPECT_THROW(writer.append("v", {}), Error);
-    writer.append("v", kSegments);  // what was refused for another reason is not there yet
+    writer.append("v", kSegments);  // the refused utterance does not count as written
     EXPECT_EQ(writer.utterances(), 2u);
   }
 }
@@ -112,7 +112,7 @@ TEST(MlfWriter, WhatLacksUtterancesGetsNoNameLater) {
     MlfWriter writer(folder / "x.mlf", {});
     {
       const ::batchfeed::testing::FaultySys full(::batchfeed::testing::every("write", ENOSPC));
-      const std::string longest(2 << 20, 'k');  // more than waits to be written
+      const std::string longest(2 << 20, 'k');  // longer than the writer's buffer, so that it is written at once
       EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.append(longest, kSegments); }).kind, FaultKind::io);
     }
     EXPECT_EQ(::batchfeed::testing::fault_of([&] { writer.commit(); }).id, "io.written");

@@ -13,7 +13,7 @@ from ..._batch import Stream
 
 
 class StreamInformation:
-    """A stream of a source; the key of its data in a minibatch. Two that say the same are one key."""
+    """A stream of a source, and the key of its data in a minibatch; equal ones are the same key."""
 
     def __init__(self, name: str, stream_id: int, storage_format: str, dtype: Any, shape: Union[int, Sequence[int]], defines_mb_size: bool = False) -> None:
         self.name = self.m_name = name
@@ -56,7 +56,7 @@ class MinibatchData:
 
     @property
     def data(self) -> Any:
-        """The value; of what a MinibatchSource has read this itself, where CNTK had a value."""
+        """The value; for data that a MinibatchSource has read, the object itself, where CNTK had a Value."""
         return self._value
 
     @property
@@ -101,7 +101,7 @@ class MinibatchData:
     def mask(self) -> npt.NDArray[np.uint8]:
         """[sequences, steps]: 2 where a sequence begins, 1 at its other samples, 0 behind its end.
 
-        One that a minibatch before has begun (truncation_length) has no 2.
+        A sequence that began in an earlier minibatch (truncation_length) has no 2.
         """
         lengths = self._lengths()
         out = (np.arange(lengths.max(initial=0)) < lengths[:, None]).astype(np.uint8)
@@ -110,7 +110,7 @@ class MinibatchData:
         return out
 
     def _begun_here(self) -> Any:
-        """Of which sequences the first sample is here."""
+        """An index of the sequences whose first sample is in this minibatch."""
         return slice(None)
 
     def _lengths(self) -> npt.NDArray[np.int64]:
@@ -130,16 +130,16 @@ class MinibatchData:
 
 
 class Read(MinibatchData):
-    """One that a MinibatchSource has read."""
+    """One stream of a minibatch that a MinibatchSource has read."""
 
     def __init__(self, stream: Optional[Stream], info: StreamInformation, sweep_end: bool) -> None:
-        """No stream: there are no data for this partition now."""
+        """`stream`: None if this partition has no data in the minibatch."""
         self._stream, self._info = stream, info
         super().__init__(None, 0 if stream is None else stream.num_sequences, 0 if stream is None else stream.num_samples, sweep_end)
 
     @property
     def data(self) -> MinibatchData:
-        """Itself, where CNTK had a value."""
+        """The object itself, where CNTK had a Value."""
         return self
 
     @property

@@ -94,7 +94,7 @@ def _finish(keys: dict[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Dese
 
 
 def CTFDeserializer(filename: str, streams: Defs) -> Deserializer:
-    """A text file."""
+    """A corpus in a text file."""
     filename, named = path("filename", filename), _named(streams)
     shapes = {name: _shape(name, s.shape) for name, s in named.items()}
     for name, s in named.items():
@@ -114,7 +114,7 @@ def CTFDeserializer(filename: str, streams: Defs) -> Deserializer:
 
 
 def CBFDeserializer(filename: str, streams: Defs = {}) -> Deserializer:
-    """A binary file; `streams` gives other names: {"name": StreamDef("name in the file")}."""
+    """A corpus in a binary file; `streams` gives other names: {"name": StreamDef("name in the file")}."""
     filename, named = path("filename", filename), _named(streams)
     section = {name: {"alias": s.field or name} for name, s in named.items()}
     keys: dict[str, Any] = {"type": "CNTKBinaryFormatDeserializer", "module": "CNTKBinaryReader", "file": filename}

@@ -137,14 +137,14 @@ def _infos(input_map: Any) -> dict[Any, StreamInformation]:
 
 
 def _shape(dim: int, declared: Optional[tuple[int, ...]]) -> tuple[int, ...]:
-    """As declared, but for features with a context window, which are declared by one frame of it."""
+    """The shape as declared, unless it does not fit `dim`: features with a context window are declared by one frame."""
     return declared if declared is not None and int(np.prod(declared)) == dim else (dim,)
 
 
 class MinibatchSource:
     """Minibatches of one deserializer or several, in CNTK's order: one long run over `max_samples` or `max_sweeps`."""
 
-    _cross_sweeps: Optional[bool] = None  # as such a run does by itself
+    _cross_sweeps: Optional[bool] = None  # the default of a timeline: a minibatch may span two sweeps
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class MinibatchSource:
         """Whether neither max_samples nor max_sweeps ends the run."""
         return self._infinite
 
-    __iter__ = None  # there is no end to count to; next_minibatch() asks
+    __iter__ = None  # not iterable, as a run may have no end: use next_minibatch()
 
     def __getitem__(self, name: str) -> StreamInformation:
         return self._streams[name]
@@ -250,7 +250,7 @@ class MinibatchSource:
         num_data_partitions: Optional[int] = None,
         partition_index: Optional[int] = None,
     ) -> Minibatch:
-        """{stream: MinibatchData}, or by the keys of `input_map`; empty when the run is over, for ever.
+        """{stream: MinibatchData}, or by the keys of `input_map`; empty when the run is over, and from then on.
 
         The size counts samples over all partitions.
         """
@@ -377,8 +377,8 @@ class _InMemory(UserDeserializer):
 class MinibatchSourceFromData(MinibatchSource):
     """Data in memory, in their own order: {name: array or scipy.sparse matrix, a sequence a row, or a list of sequences}.
 
-    Without max_samples it starts over at the end, for ever, with a minibatch that begins there; FULL_DATA_SWEEP is once
-    through the data.
+    Without max_samples it starts over at the end, for ever; a minibatch ends where the data do. FULL_DATA_SWEEP reads
+    the data once.
     """
 
     _cross_sweeps = False
