@@ -53,7 +53,7 @@ BUGS = [
         "out.invalid[r] = std::max(out.invalid[r], part.chunk().invalid[row]);",
         "if (out.invalid[r] != Chunk::kValid) out.invalid[r] = part.chunk().invalid[row];"),
     Bug("rows of a chunk that is all damaged taken for those of the next", "reader_pipeline", "src/reader/producer.cc",
-        "  if (out.slices[0].chunk != &held_[id]->chunk) return;  // of the first all rows are damaged\n", ""),
+        "if (out.slices[0].chunk != &held_[id]->chunk) return;", ""),
     Bug("place behind a batch that gave some away to the last", "reader_pipeline", "src/reader/sequence_planner.cc",
         "now_.batch.position -= item->samples;", "static_cast<void>(item);"),
     Bug("samples that were given counted as waiting in a row again", "reader_pipeline", "src/reader/truncated_planner.cc",
