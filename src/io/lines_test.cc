@@ -107,6 +107,36 @@ TEST(Lines, RefuseOneThatIsTooLong) {
   }
 }
 
+TEST(Lines, MayBeAsLongAsTheLimit) {
+  const std::string line(1000, 'x');
+  for (const std::string end : {"", "\n", "\r", "\r\n"}) {
+    EXPECT_EQ(lines(line + end, LineEnd::any).at(0).text, line);
+    EXPECT_EQ(id_of([&] { lines(line + 'x' + end, LineEnd::any); }), "limit.line");
+  }
+}
+
+TEST(Lines, FromOnePlaceToAnother) {
+  const ScratchFolder folder;
+  const File file(folder.write("lines", "a\nbb\nccc\ndddd\n"));
+  LineReader reader(file, LineEnd::lf, 1000, "list_line_bytes");
+  const auto all = [&] {
+    std::string out;
+    while (reader.next())
+      out += std::to_string(reader.number()) + '@' + std::to_string(reader.begin()) + '-' +
+             std::to_string(reader.end()) + ' ' + std::string(reader.text()) + (reader.terminated() ? ". " : " ");
+    return out;
+  };
+  EXPECT_EQ(all(), "1@0-2 a. 2@2-5 bb. 3@5-9 ccc. 4@9-14 dddd. ");
+  reader.seek(2, 9, 7);
+  EXPECT_EQ(all(), "7@2-5 bb. 8@5-9 ccc. ");
+  reader.seek(5, 7, 1);
+  EXPECT_EQ(all(), "1@5-7 cc ");
+  reader.seek(9, 99, 4);
+  EXPECT_EQ(all(), "4@9-14 dddd. ");
+  reader.seek(14, 14, 5);
+  EXPECT_EQ(all(), "");
+}
+
 TEST(FileCache, HoldsOnlySoManyFilesOpen) {
   const ScratchFolder folder;
   for (int i = 0; i < 10; ++i) folder.write(std::to_string(i), std::to_string(i));
