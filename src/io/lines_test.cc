@@ -96,6 +96,17 @@ TEST(Lines, AreTheSameAcrossBlocks) {
   EXPECT_EQ(lines("a\r\nb", LineEnd::any, 2).size(), 2u);
 }
 
+TEST(Lines, EndInACrLfThatLiesAcrossBlocks) {
+  const std::size_t block = 256 << 10;
+  for (std::size_t cr = block - 3; cr <= block; ++cr) {
+    std::string content(cr, 'x');
+    for (std::size_t i = 99; i < cr; i += 100) content[i] = '\n';
+    const std::vector<Seen> all = lines(content + "\r\nlast", LineEnd::any);
+    EXPECT_EQ(all.size(), cr / 100 + 2) << cr;
+    EXPECT_EQ(all.back(), (Seen{"last", cr + 2, cr + 6})) << cr;
+  }
+}
+
 TEST(Lines, RefuseOneThatIsTooLong) {
   try {
     lines("short\n" + std::string(2000, 'x'), LineEnd::lf);
