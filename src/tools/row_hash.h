@@ -16,15 +16,17 @@ namespace batchfeed {
 
 class RowHash {
  public:
-  // `dense`: sparse samples count as what they are with their zeros; of a repeated index the last counts.
-  explicit RowHash(bool dense = false) : dense_(dense) {}
+  // Where the other format stores samples in another way: sparse ones count as what they are with their zeros, and of a
+  // repeated index the last counts, or zeros count nowhere, as where a sample is one label.
+  enum class Zeros : std::uint8_t { as_stored, added, left_out };
+  explicit RowHash(Zeros zeros = Zeros::as_stored) : zeros_(zeros) {}
   std::uint64_t operator()(const Chunk& chunk, std::uint32_t row, std::string_view key);
 
  private:
   std::uint64_t with_zeros(const Column& column, std::size_t begin, std::size_t end);
   std::uint64_t sparse_sample(const Column& column, std::size_t begin, std::size_t end);
 
-  bool dense_;
+  Zeros zeros_;
   std::vector<std::byte> sample_;  // with its zeros
   // The last sample of one value, and its hash.
   std::int32_t last_index_ = 0;
