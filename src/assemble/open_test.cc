@@ -232,6 +232,8 @@ TEST_F(Opening, AConfigurationIsOpenedAndCallersChange) {
   narrow = options;
   narrow.file_system.roots = {(folder_ / "elsewhere").string()};
   EXPECT_EQ(testing::fault_of([&] { sizes(narrow); }).id, "io.outside-roots");
+  options.set = {"x=1", "Train=[reader=[file=[]]"};
+  EXPECT_EQ(testing::fault_of([&] { open(config, options); }).at.file, "set#2");
   options.set = {"Train=[reader=[file=\"elsewhere\"]]"};
   EXPECT_THROW(open(config, options), Error);
   EXPECT_THROW(open(config, {}), Error) << "of two sections one has to be named";

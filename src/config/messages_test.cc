@@ -118,6 +118,10 @@ TEST(ConfigMessages, PointThroughCommentsAndJoins) {
   EXPECT_EQ(error_of(world), "d.cntk:2:30: reader.input.A.dim: expected at least 1, found 0");
   world.files["d.cntk"] = testing::lines("# three | reader=[file=t;input=[A=[dim=1;format=dense]]]");
   EXPECT_EQ(error_of(world).substr(0, 41), "c.cntk:4:19: reader.maxErrors: expected a");
+  world.files.erase("d.cntk");
+  EXPECT_EQ(error_of(world), "c.cntk:3:9: included file 'd.cntk': no such file");
+  world.files.erase("c.cntk");
+  EXPECT_EQ(error_of(world), "c.cntk: no such file");
   world.files["c.cntk"] = "\xEF\xBB\xBFx=1\rreader=[]";
   EXPECT_EQ(error_of(world).substr(0, 14), "c.cntk:1:4: a ") << "the mark is no column";
 }

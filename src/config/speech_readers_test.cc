@@ -80,7 +80,7 @@ TEST(ConfigReaders, BindOldSpeechReaders) {
        "reader=[readerType=HTKDeserializers;f={dim=40;scpFile=f.scp};l={labelDim=9;mlfFile=l.mlf}]", "htk f, mlf l"},
       {"numeric keys", speech("useNumericSequenceKeys=true"), "numeric"},
       {"said twice", speech("frameMode=true;truncated=true"), "!config.conflict"},
-      {"boundaries of frames are left out", speech("frameMode=true", "", "phoneBoundaries=true"), "mlf l"},
+      {"boundaries of frames are left out", speech("frameMode=true", "", "phoneBoundaries=true"), "dim=9 frames"},
       {"boundaries", speech("frameMode=false", "", "phoneBoundaries=true"), "boundaries"},
       {"writing without an order", speech("action=write;readMethod=none"), "in order"},
       {"writing in an order", speech("action=write;readMethod=blockRandomize"), "!config.conflict"},

@@ -179,7 +179,7 @@ void check(const BindCase& c, World& world, const std::string& section) {
     } else if (words.starts_with('~')) {
       EXPECT_TRUE(world.reported(words.substr(1))) << words;
     } else {
-      EXPECT_NE((' ' + made + ' ').find(' ' + std::string(words) + ' '), std::string::npos)
+      EXPECT_NE((' ' + made + " . ").find(' ' + std::string(words) + ' '), std::string::npos)
           << words << " not in " << made;
     }
   }

@@ -55,7 +55,7 @@ std::string outcome(Work work) {
   }
 }
 
-// A section bound, and the words that its summary holds, with ", " between them;
+// A section bound, and the words that its summary holds, with ", " between them, "." at its end;
 // "!id" is an error, "~id" a warning.
 struct BindCase {
   const char* id;

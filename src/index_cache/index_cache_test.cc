@@ -45,6 +45,25 @@ TEST(IndexCache, RoundTrip) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"d.bfindex"});
 }
 
+TEST(IndexCache, MoreThanIsReadOrWrittenAtATimeComesBack) {
+  const ScratchFolder folder;
+  const std::vector<std::string> at = {folder / "d.bfindex"};
+  for (const std::uint64_t n : {1024u, 1025u, 5000u}) {
+    Payload many;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      many.entries.push_back({.key = i, .begin = 3 * i, .bytes = 1 + i % 3, .samples = 1});
+      many.texts.add(std::to_string(i));
+    }
+    const Binding binding{.options = "v1", .size = 3 * n};
+    store(at, binding, many);
+    const Loaded loaded = load(at, binding);
+    ASSERT_TRUE(loaded.payload) << loaded.why;
+    EXPECT_TRUE(loaded.payload->texts == many.texts);
+    ASSERT_EQ(loaded.payload->entries.size(), n);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(loaded.payload->entries[i], many.entries[i]) << i;
+  }
+}
+
 TEST(IndexCache, OtherDataOrOptionsAreRefused) {
   const ScratchFolder folder;
   const std::vector<std::string> at = {folder / "d.bfindex"};
@@ -76,7 +95,7 @@ TEST(IndexCache, EveryTornOrFlippedFileIsRefused) {
   ASSERT_GE(whole.size(), 4000u);
   for (std::size_t n = 0; n < whole.size(); ++n) {
     folder.write("d.bfindex", whole.substr(0, n));
-    ASSERT_FALSE(load(at, binding).payload) << "cut at " << n;
+    ASSERT_EQ(load(at, binding).why, n < 88 ? "it is too short" : "it is torn") << "cut at " << n;
   }
   folder.write("d.bfindex", whole + 'x');
   EXPECT_FALSE(load(at, binding).payload);
@@ -235,6 +254,17 @@ TEST(IndexCache, Places) {
   const std::vector<std::string> one = places("/data/a.ctf", "/x");
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].substr(0, 9), "/x/a.ctf.");
+  // The user's folder; relative names of it are none.
+  const std::string name = two[1].substr(17);
+  const auto second = [](const char* cache, const char* home) {
+    ::setenv("XDG_CACHE_HOME", cache, 1);
+    ::setenv("HOME", home, 1);
+    const std::vector<std::string> all = places("/data/a.ctf", "");
+    return all.size() == 2 ? all[1] : std::to_string(all.size());
+  };
+  EXPECT_EQ(second("", "/home/u"), "/home/u/.cache/batchfeed/" + name);
+  EXPECT_EQ(second("cache", "/home/u"), "/home/u/.cache/batchfeed/" + name);
+  EXPECT_EQ(second("", "home"), "1");
 }
 
 TEST(ContentFingerprint, SeesHeadTailAndSize) {

@@ -198,6 +198,10 @@ TEST(AtomicFile, IdsNameTheCall) {
     const FaultySys sys(every(call, EIO));
     EXPECT_EQ(fault_of([&] { write_file(folder / "out"); }).id, id);
   }
+  for (const int error : {EIO, EINVAL, EROFS}) {  // of the folder, which some file systems cannot flush
+    const FaultySys sys(nth_call(9, error));
+    EXPECT_EQ(id_of([&] { write_file(folder / "out"); }), error == EIO ? "io.sync" : "");
+  }
 }
 
 TEST(AtomicFile, WhatWasInterruptedIsDoneAgain) {

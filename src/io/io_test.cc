@@ -10,11 +10,14 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "io/atomic_file.h"
 #include "io/file.h"
 #include "io/folder.h"
 #include "support/fault_of.h"
@@ -23,12 +26,15 @@
 namespace batchfeed::io {
 namespace {
 
+using ::batchfeed::testing::content_of;
 using ::batchfeed::testing::every;
 using ::batchfeed::testing::fault_of;
 using ::batchfeed::testing::FaultySys;
+using ::batchfeed::testing::id_of;
 using ::batchfeed::testing::open_descriptors;
 using ::batchfeed::testing::ScratchFolder;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string read_all(const File& file) {
   std::string text(static_cast<std::size_t>(file.size()), '?');
@@ -127,6 +133,35 @@ TEST(File, OfANameOfWindowsTheHintSaysOurs) {
   EXPECT_EQ(hint("data\\a.ctf", closed).find("did you mean"), std::string::npos);
 }
 
+TEST(File, TheHintSaysWhoNamesIt) {
+  const auto where = std::make_shared<const std::string>("train.cntk");
+  FileSystem files;
+  files.named_at = std::make_shared<const std::vector<NamedFile>>(
+      std::vector<NamedFile>{{"no/a", where, 3, 7}, {"no/c", where, 4, 0}});
+  const auto hint = [&](const std::string& path) { return fault_of([&] { File(path, files); }).hint; };
+  EXPECT_THAT(hint("no/a"), HasSubstr("it is named at train.cntk:3:7; "));
+  EXPECT_THAT(hint("no/c"), HasSubstr("it is named at train.cntk:4; "));
+  for (const char* const other : {"no/", "no/b", "no/d"}) EXPECT_THAT(hint(other), Not(HasSubstr("named at"))) << other;
+}
+
+// Nothing of what may not be looked for, nor of what is asked elsewhere.
+TEST(File, WhatCannotBeOpenedIsKnownBefore) {
+  const ScratchFolder folder;
+  const std::string there = folder.write("a", "x"), none = folder / "none";
+  const auto id = [](const std::string& path, const FileSystem& files) {
+    const std::optional<Fault> fault = cannot_open(path, files);
+    return fault ? fault->id : "";
+  };
+  const std::size_t before = open_descriptors();
+  EXPECT_EQ(id(there, {}), "");
+  EXPECT_EQ(id(none, {}), "io.open");
+  EXPECT_EQ(id("a", {.folder = folder.path().string()}), "");
+  EXPECT_EQ(id(none, {.roots = {folder.path().string()}}), "");
+  EXPECT_EQ(id("mem://none", {}), "io.open");
+  EXPECT_EQ(id("mem://none", {.open = [](const std::string&) { return nullptr; }}), "");
+  EXPECT_EQ(open_descriptors(), before);
+}
+
 TEST(File, OnlyRegularFilesAreData) {
   const ScratchFolder folder;
   const std::string fifo = folder / "fifo";
@@ -207,6 +242,28 @@ TEST(File, ManyThreadsReadOneFile) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// Or stay: also where the system cannot do it at once, whichever rename of the way round fails.
+TEST(Exchange, TwoNamesChangePlaces) {
+  for (const int error : {0, EINVAL, ENOSYS, EOPNOTSUPP, EIO}) {
+    const bool round = error != 0 && error != EIO;
+    for (const int failing : {0, 1, 2, 3}) {
+      const ScratchFolder folder;
+      const std::string one = folder.write("one", "1"), other = folder.write("other", "2");
+      int renames = 0;
+      const FaultySys sys([&](const ::batchfeed::testing::Call& call) {
+        return call.name == "exchange" ? error : call.name == "rename" && ++renames == failing ? EACCES : 0;
+      });
+      const bool told = error == EIO || (round && failing != 0);
+      EXPECT_EQ(id_of([&] { exchange(one, other); }), told ? "io.rename" : "");
+      const bool changed = error != EIO && (!told || failing == 3);
+      EXPECT_EQ(content_of(other), changed ? "1" : "2") << error << ", rename " << failing;
+      const bool aside = round && failing == 3;
+      EXPECT_EQ(content_of(aside ? one + ".old" : one), changed ? "2" : "1");
+      EXPECT_EQ(folder.names().size(), 2u);
+    }
+  }
 }
 
 TEST(ReadWhole, HasALimit) {

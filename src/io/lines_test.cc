@@ -96,6 +96,17 @@ TEST(Lines, AreTheSameAcrossBlocks) {
   EXPECT_EQ(lines("a\r\nb", LineEnd::any, 2).size(), 2u);
 }
 
+TEST(Lines, EndInACrLfThatLiesAcrossBlocks) {
+  const std::size_t block = 256 << 10;
+  for (std::size_t cr = block - 3; cr <= block; ++cr) {
+    std::string content(cr, 'x');
+    for (std::size_t i = 99; i < cr; i += 100) content[i] = '\n';
+    const std::vector<Seen> all = lines(content + "\r\nlast", LineEnd::any);
+    EXPECT_EQ(all.size(), cr / 100 + 2) << cr;
+    EXPECT_EQ(all.back(), (Seen{"last", cr + 2, cr + 6})) << cr;
+  }
+}
+
 TEST(Lines, RefuseOneThatIsTooLong) {
   try {
     lines("short\n" + std::string(2000, 'x'), LineEnd::lf);
@@ -105,6 +116,36 @@ TEST(Lines, RefuseOneThatIsTooLong) {
     EXPECT_EQ(e.fault().at.line, 2u);
     EXPECT_EQ(e.fault().at.byte, 6u);
   }
+}
+
+TEST(Lines, MayBeAsLongAsTheLimit) {
+  const std::string line(1000, 'x');
+  for (const std::string end : {"", "\n", "\r", "\r\n"}) {
+    EXPECT_EQ(lines(line + end, LineEnd::any).at(0).text, line);
+    EXPECT_EQ(id_of([&] { lines(line + 'x' + end, LineEnd::any); }), "limit.line");
+  }
+}
+
+TEST(Lines, FromOnePlaceToAnother) {
+  const ScratchFolder folder;
+  const File file(folder.write("lines", "a\nbb\nccc\ndddd\n"));
+  LineReader reader(file, LineEnd::lf, 1000, "list_line_bytes");
+  const auto all = [&] {
+    std::string out;
+    while (reader.next())
+      out += std::to_string(reader.number()) + '@' + std::to_string(reader.begin()) + '-' +
+             std::to_string(reader.end()) + ' ' + std::string(reader.text()) + (reader.terminated() ? ". " : " ");
+    return out;
+  };
+  EXPECT_EQ(all(), "1@0-2 a. 2@2-5 bb. 3@5-9 ccc. 4@9-14 dddd. ");
+  reader.seek(2, 9, 7);
+  EXPECT_EQ(all(), "7@2-5 bb. 8@5-9 ccc. ");
+  reader.seek(5, 7, 1);
+  EXPECT_EQ(all(), "1@5-7 cc ");
+  reader.seek(9, 99, 4);
+  EXPECT_EQ(all(), "4@9-14 dddd. ");
+  reader.seek(14, 14, 5);
+  EXPECT_EQ(all(), "");
 }
 
 TEST(FileCache, HoldsOnlySoManyFilesOpen) {
@@ -233,8 +274,8 @@ TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
                               ".%0a./b", "..?b", "..;/b", "..", "t::s3://bucket/b", "t::file:///b"}) {
     EXPECT_FALSE(url("s3://bucket/a/" + std::string(way_out), "s3://bucket/a")) << way_out;
   }
-  for (const char* inside : {"..b", "b..", "%2e", "a%2fb", "100%", "%zz", "%2", "a:b"})
-    EXPECT_TRUE(url("s3://bucket/a/" + std::string(inside), "s3://bucket/a")) << inside;
+  for (const char* below : {"..b", "b..", "%2e", "a%2fb", "100%", "%zz", "%2", "a:b"})
+    EXPECT_TRUE(url("s3://bucket/a/" + std::string(below), "s3://bucket/a")) << below;
   for (const char* file : {"file://", "local://", "simplecache::file://", "FILE://"})
     EXPECT_FALSE(url(file + (folder / "in/leads-out"), file + (folder / "in"))) << file << ": links are not resolved";
   EXPECT_TRUE(url("simplecache::s3://bucket/a", "simplecache::s3://bucket"));

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "compressed/compressed.h"
 #include "io/file.h"
+#include "io/room.h"
 #include "support/counted_files.h"
 #include "support/fault_of.h"
 
@@ -52,6 +54,27 @@ TEST_F(Shared, APassIsMadeOnceForAllWhoOpenTheFile) {
   file_system.unpacked = share_unpacked();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(all_of(file_system), text_);
   EXPECT_NEAR(passes(), 4, 0.2);
+}
+
+TEST_F(Shared, OfLinesAndOfAnIndexNoMoreIsHeldThanThePackedSizeAllows) {
+  files_.content["x://a"] = text_;
+  const FileSystem file_system = files_.file_system();
+  const File plain("x://a", file_system, Limits()), packed("x://a.gz", file_system, Limits());
+  const std::uint64_t size = files_.content["x://a.gz"].size();
+  Limits limits;
+  const auto line = [&](const File& file) {
+    const Room room = room_for_line(file, limits);
+    return std::pair(room.bytes, std::string(room.limit));
+  };
+  for (const std::uint64_t ratio : {1u, 100u}) {
+    limits.unpack_held_ratio = ratio;
+    EXPECT_EQ(line(plain), std::pair(limits.line_bytes, std::string("line_bytes")));
+    EXPECT_EQ(room_for_index(plain, limits).bytes, ~0ull);
+    EXPECT_EQ(line(packed), std::pair(ratio == 1 ? kAnyCompressed : 100 * size, std::string("unpack_held_ratio")));
+    EXPECT_EQ(room_for_index(packed, limits).bytes, ratio == 1 ? kAnyCompressedIndex : 100 * size);
+  }
+  limits.line_bytes = 1000;
+  EXPECT_EQ(line(packed), std::pair(limits.line_bytes, std::string("line_bytes")));
 }
 
 TEST_F(Shared, WhatIsSmallIsUnpackedOnce) {

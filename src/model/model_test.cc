@@ -390,10 +390,14 @@ TEST(Column, ResetGivesNoSequencesAndKeepsTheMemory) {
 
 class Fixed : public Source {
  public:
-  explicit Fixed(std::vector<SequenceInfo> table) : table_(std::move(table)), chunks_{{.sequences = table_.size()}} {}
+  explicit Fixed(std::vector<SequenceInfo> table, std::size_t chunks = 1)
+      : table_(std::move(table)), chunks_(chunks, {.sequences = table_.size()}) {}
   const std::vector<StreamInfo>& streams() const override { return streams_; }
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
-  void sequences(std::uint32_t, std::vector<SequenceInfo>& out) const override { out = table_; }
+  void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
+    EXPECT_LT(chunk, chunks_.size());
+    out = table_;
+  }
   void read(std::uint32_t, Chunk& out) const override { out.reset(streams_); }
   std::vector<StreamInfo> streams_ = {{.name = "x", .dim = 3}};
 
@@ -413,6 +417,17 @@ TEST(Source, TheFingerprintChangesWithTheData) {
   EXPECT_NE(one.fingerprint(), wider.fingerprint());
   EXPECT_EQ(one.key_text(7), "7");
   EXPECT_EQ(one.place(0, 0).file, "");
+  EXPECT_TRUE(one.files().empty());
+}
+
+TEST(Source, TheFilesAreThoseOfEachRowOfEachChunk) {
+  struct Joined final : Fixed {
+    Joined() : Fixed({{.row = 0, .samples = 1}, {.row = 1, .samples = 1}}, 3) {}
+    std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const override {
+      return {{.file = std::to_string(chunk)}, {.file = row == 0 ? "" : "b" + std::to_string(row)}};
+    }
+  };
+  EXPECT_THAT(Joined().files(), ElementsAre("0", "1", "2", "b1"));
 }
 
 }  // namespace

@@ -196,6 +196,20 @@ TEST(CheckOptions, WorkersThatShareByChunkNeedAChunkEach) {
   EXPECT_EQ(warned([](auto& o) { o.order.kind = OrderKind::cntk; }, 3), "reader.few-chunks");
   EXPECT_EQ(warned([](auto& o) { o.order.kind = OrderKind::file; }, 3), "") << "sequences are shared by number";
   EXPECT_EQ(warned([](auto& o) { o.shard = Shard::even; }, 3), "");
+  // The hint names sharing evenly where that is a choice.
+  for (const bool legacy : {false, true}) {
+    for (const Packing kind : {Packing::sequences, Packing::frames, Packing::truncated}) {
+      ReaderOptions o;
+      o.shard = Shard::chunk;
+      o.workers = 4;
+      o.legacy_speech = legacy;
+      o.pack = {kind, 4, 0};
+      const bool hinted = warn_of_starving(o, 3, 1000, 1000)->fault.hint.find("`shard = even`") != std::string::npos;
+      o.shard = Shard::even;
+      EXPECT_EQ(testing::id_of([&] { check_options(o, 1); }), hinted ? "" : "reader.legacy-even")
+          << legacy << ' ' << name(kind);
+    }
+  }
 }
 
 // A worker may get half of what it should: with two sequences each in the mean, one comes.

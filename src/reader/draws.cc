@@ -95,10 +95,8 @@ std::optional<Draws::Drawn> Draws::next(Mark& mark) {
       if (!data_.all_workers || first.behind == first.position) continue;
       return foreign(first.position, first.behind, first.end_of_sweep);
     }
-    if (const auto use = uses_.find(first.item->chunk); --use->second == 0) {
-      if (in_window_.count(use->first) == 0) --outside_;
-      uses_.erase(use);
-    }
+    // A chunk of the window: as many are outside of it as before.
+    if (const auto use = uses_.find(first.item->chunk); --use->second == 0) uses_.erase(use);
     const std::optional<std::uint32_t> length = data_.inspect ? data_.inspect(*first.item, mark) : first.item->samples;
     if (length && *length != 0) return Drawn{*first.item, *length, first.end_of_sweep, first.position, false};
     if (position_ - begin > data_.most_damaged) all_damaged();

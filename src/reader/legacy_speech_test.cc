@@ -182,27 +182,32 @@ ReaderOptions shared(std::uint64_t minibatch, std::uint64_t rank, Packing packin
 // Minibatches are cut for all workers together, whoever has what is in them (htk.md 12.6); what others have at the
 // begin of an epoch is passed over (12.8).
 TEST(LegacySpeech, WorkersShareMinibatchesOfFrames) {
-  std::map<std::uint64_t, std::uint64_t> frames;  // by the position behind them
-  std::size_t empty = 0;
-  for (std::uint64_t rank = 0; rank < 2; ++rank) {
-    ReaderOptions o = shared(20, rank, Packing::frames);
-    o.order.window = 10;  // chunk after chunk
-    o.rows_per_epoch = {1};
-    Reader reader = open_frames({{50}, {45}, {33}, {50}, {12}}, o);
-    Minibatch batch;
-    for (bool first = true; reader.read(batch); first = false) {
-      EXPECT_FALSE(first && batch.empty());
-      frames[batch.position] += batch.num_sequences;
-      empty += batch.empty() ? 1u : 0u;
-      if (batch.end_of_epoch) break;
+  std::size_t empty = 0, passed_over = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    std::map<std::uint64_t, std::uint64_t> frames;  // by the position behind them
+    for (std::uint64_t rank = 0; rank < 2; ++rank) {
+      ReaderOptions o = shared(20, rank, Packing::frames);
+      o.order.window = 10;  // of chunks that are neighbours
+      o.order.seed = seed;
+      o.rows_per_epoch = {1};
+      Reader reader = open_frames({{50}, {45}, {33}, {50}, {12}}, o);
+      Minibatch batch;
+      for (bool first = true; reader.read(batch); first = false) {
+        EXPECT_FALSE(first && batch.empty());
+        passed_over += first && batch.position > 20 ? 1u : 0u;
+        frames[batch.position] += batch.num_sequences;
+        empty += batch.empty() ? 1u : 0u;
+        if (batch.end_of_epoch) break;
+      }
+    }
+    ASSERT_EQ(frames.size(), 10u);
+    for (const auto& [position, samples] : frames) {
+      EXPECT_EQ(samples, position == 190 ? 10u : 20u) << position;
+      EXPECT_EQ(position % 20, position == 190 ? 10u : 0u);
     }
   }
-  ASSERT_EQ(frames.size(), 10u);
-  for (const auto& [position, samples] : frames) {
-    EXPECT_EQ(samples, position == 190 ? 10u : 20u) << position;
-    EXPECT_EQ(position % 20, position == 190 ? 10u : 0u);
-  }
   EXPECT_GT(empty, 0u) << "else nothing was shared";
+  EXPECT_GT(passed_over, 0u);
 }
 
 // A piece ends where those of all workers together reach the request.

@@ -155,6 +155,42 @@ TEST(ReaderErrors, AsLongAsNothingWasDeliveredAStateGoesOnAsTheRunDoes) {
   }
 }
 
+// Truncated packing lays streams side by side: a sequence whose streams have other lengths is damaged.
+TEST(ReaderErrors, EverySequenceOfUnequalStreamsCountsWhereTheyAreCut) {
+  class Unequal final : public Source {
+   public:
+    const std::vector<StreamInfo>& streams() const override { return streams_; }
+    const std::vector<ChunkInfo>& chunks() const override { return x_.chunks(); }
+    void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override { x_.sequences(chunk, out); }
+    void read(std::uint32_t chunk, Chunk& out) const override {
+      Chunk other;
+      x_.read(chunk, out);
+      y_.read(chunk, other);
+      out.columns.push_back(std::move(other.columns[0]));
+    }
+
+   private:
+    MemorySource x_{{{2, 2, 2, 2}, {2, 2}}}, y_{{{2, 3, 2, 1}, {2, 9}}, false, "y"};
+    std::vector<StreamInfo> streams_ = {x_.streams()[0], y_.streams()[0]};
+  };
+  for (const std::uint64_t tolerated : {3u, 2u}) {
+    ReaderOptions o = truncated(4, 2);
+    o.max_invalid = tolerated;
+    Reader reader(std::make_shared<Unequal>(), o);
+    const auto samples = [&] {
+      std::uint64_t n = 0;
+      for (Minibatch batch; reader.next(batch);) n += batch.num_samples;
+      return n;
+    };
+    if (tolerated == 3) {
+      EXPECT_EQ(samples(), 6u);
+      EXPECT_EQ(reader.invalid(), 3u);
+    } else {
+      EXPECT_EQ(testing::fault_of(samples).what, "3 damaged sequences, maxErrors tolerates 2");
+    }
+  }
+}
+
 // Rows of 50 sequences are filled from as many chunks.
 TEST(ReaderStop, LeavesInTheMiddleOfAPlanThatReadsManyChunks) {
   auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(200, {4}));

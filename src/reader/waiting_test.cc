@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <string>
 
-#include "support/fault_of.h"
-#include "support/memory_source.h"
+#include "reader/testing.h"
 
 namespace batchfeed::reader {
 namespace {

@@ -167,6 +167,7 @@ TEST(Bench, ASlowDiskIsToldFromParsing) {
   const EpochTimes times = time_epoch(setup(slow));
   EXPECT_EQ(judge(times), Bound::disk) << told(times);
   EXPECT_GT(times.disk_wait, 0.2);
+  EXPECT_EQ(times.threads, 1u);
   EXPECT_EQ(times.minibatches, 30u);
   EXPECT_EQ(times.chunks, 30u);
   EXPECT_EQ(times.samples, 480u);
@@ -177,6 +178,25 @@ TEST(Bench, WorkInReadIsNoDisk) {
   EXPECT_GT(times.reading_cpu, 0.25);
   EXPECT_LT(times.disk_wait, 0.5 * times.reading);
   EXPECT_EQ(judge(alone(times)), Bound::parse) << told(times);
+}
+
+// The sources of a join wait for the disk and use processor time; only the rest of it is the join's.
+TEST(Bench, AJoinIsToldFromReading) {
+  const auto slow = [](const std::string& name) {
+    auto source =
+        std::make_shared<reader::MemorySource>(std::vector(30, std::vector<std::uint32_t>(16, 1)), false, name);
+    source->delay_ms = 5;
+    return std::make_shared<Working>(std::move(source), 0.005);
+  };
+  batchfeed::Setup joined = setup(slow("x"));
+  EXPECT_EQ(time_epoch(joined).join_cpu, 0);
+  joined.sources.emplace_back(slow("y"));
+  const EpochTimes times = time_epoch(joined);
+  EXPECT_EQ(times.sequences, 480u);
+  EXPECT_GT(times.reading_cpu, 0.25);
+  EXPECT_GT(times.join_cpu, 0);
+  EXPECT_LT(times.join_cpu, 0.5 * times.reading_cpu);
+  EXPECT_GT(times.disk_wait, 0.25);
 }
 
 // Three other processes for each core take the cores. By processor time the work is still judged right.

@@ -85,6 +85,12 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
   return {.write = has_own_keys(source) || (text && !one_sample_each(source))};
 }
 
+// How samples are read back: features are dense and labels sparse, whatever the source has.
+RowHash::Zeros zeros_of(Format to) {
+  if (to == Format::mlf) return RowHash::Zeros::left_out;
+  return to == Format::scp || to == Format::htk ? RowHash::Zeros::added : RowHash::Zeros::as_stored;
+}
+
 // Throws Error if only some of the streams would replace the file they are read from: the others would be lost.
 void expect_no_part(const Source& source, const std::string& target, const ConvertOptions& options) {
   std::error_code none;
@@ -160,7 +166,7 @@ class Conversion {
     item.hashes.clear();
     item.left_out = 0;
     item.closes_up = false;
-    RowHash hash(options_.to == Format::scp || options_.to == Format::htk);
+    RowHash hash(zeros_of(options_.to));
     for (std::size_t i = 0; i < item.table.size(); ++i) {
       const SequenceInfo& s = item.table[i];
       if (!has_data(item.chunk, s.row)) {

@@ -122,6 +122,9 @@ TEST(DetectFormat, ByNameWhereBytesDoNotDecide) {
   EXPECT_EQ(detected("", "x.ctf"), Format::ctf);
   EXPECT_EQ(detected("cut", "h.mfc"), Format::htk);
   EXPECT_EQ(detected("cut", "a.cbf"), Format::cbf);
+  EXPECT_EQ(detected("cut", "a.ark"), Format::kaldi);
+  EXPECT_EQ(detected("cut", "a.cntk"), Format::config);
+  for (const char* name : {"h.htk", "h.fea", "h.plp"}) EXPECT_EQ(detected("cut", name), Format::htk) << name;
   EXPECT_EQ(detected("u.mfc = a.chunk [0,9]\n\n# no comment\n", "i.scp"), Format::scp);
   EXPECT_EQ(detected("u=a.chunk[0,9\n", "j.scp"), Format::scp);
   EXPECT_EQ(detected("cut", "a.ctf.gz"), Format::ctf) << "the name inside counts";

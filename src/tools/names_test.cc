@@ -4,6 +4,10 @@
 
 #include <iterator>
 #include <set>
+#include <string>
+#include <vector>
+
+#include "support/fault_of.h"
 
 namespace batchfeed {
 namespace {
@@ -53,6 +57,35 @@ TEST(Names, AreTheWordsOfOptions) {
   EXPECT_EQ(name(KeyMode::text), "text");
   EXPECT_EQ(name(Element::f32), "float32");
   EXPECT_EQ(precision_of(Element::f64), "double");
+}
+
+// What a target is written as, by its name or by the word for it.
+TEST(Names, OfTargetsSayTheirFormat) {
+  const struct {
+    Format format;
+    std::vector<std::string> words;
+    bool compressed;
+  } all[] = {{Format::ctf, {"ctf", "txt"}, true},
+             {Format::cbf, {"cbf", "bin"}, true},
+             {Format::mlf, {"mlf"}, true},
+             {Format::scp, {"scp"}, false},
+             {Format::htk, {"htk", "mfc", "fea"}, false}};
+  const auto refused = [](const std::string& path, const std::string& to = {}) {
+    return testing::id_of([&] { target_format(path, to); });
+  };
+  for (const auto& [format, words, compressed] : all) {
+    for (const std::string& word : words) {
+      EXPECT_EQ(target_format("a.b/c." + word), format) << word;
+      EXPECT_EQ(target_format("c.other", word), format) << word;
+      EXPECT_EQ(refused("c." + word + ".zst"), compressed ? "" : "convert.target-compressed") << word;
+      EXPECT_EQ(refused("c.zst", word), compressed ? "" : "convert.target-compressed") << word;
+      EXPECT_EQ(refused("c." + word + ".gz"), "convert.target-gzip") << word;
+      EXPECT_EQ(refused(word), "convert.target-name");
+    }
+  }
+  EXPECT_EQ(target_format("c.ctf", "cbf"), Format::cbf) << "the word decides";
+  for (const char* const name : {"", "c", "c.zst", "c.cntk", "c.CTF"}) EXPECT_EQ(refused(name), "convert.target-name");
+  EXPECT_EQ(refused("c.ctf", "ark"), "convert.target-name");
 }
 
 }  // namespace

@@ -8,6 +8,27 @@
 
 namespace batchfeed {
 
+namespace {
+
+template <class T>
+std::uint64_t without_zeros(const Column& column, std::uint32_t row, std::uint32_t sample) {
+  std::uint64_t out = 0;
+  const auto add = [&out](std::uint64_t index, T value) {
+    if (value != 0) out = hash_bytes(&index, sizeof index, hash_bytes(&value, sizeof value, out));
+  };
+  if (column.storage == Storage::dense) {
+    const T* const from = column.as<T>() + column.begin[row] + sample * column.step;
+    for (std::uint64_t i = 0; i < column.dim; ++i) add(i, from[i]);
+  } else {
+    const std::size_t n = std::size_t{column.first_sample[row]} + sample;
+    for (std::uint32_t v = column.first_value[n]; v < column.first_value[n + 1]; ++v)
+      add(static_cast<std::uint64_t>(column.indices[v]), column.as<T>()[v]);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::uint64_t RowHash::operator()(const Chunk& chunk, std::uint32_t row, std::string_view key) {
   Fingerprint print;
   print.add(key);
@@ -16,13 +37,16 @@ std::uint64_t RowHash::operator()(const Chunk& chunk, std::uint32_t row, std::st
     const std::size_t width = size_of(column.element);
     print.add(samples);
     for (std::uint32_t i = 0; i < samples; ++i) {
-      if (column.storage == Storage::dense) {
+      if (zeros_ == Zeros::left_out) {
+        print.add(column.element == Element::f32 ? without_zeros<float>(column, row, i)
+                                                 : without_zeros<double>(column, row, i));
+      } else if (column.storage == Storage::dense) {
         const std::byte* const from = column.values.data() + (column.begin[row] + i * column.step) * width;
         print.add(hash_bytes(from, static_cast<std::size_t>(column.dim) * width));
       } else {
         const std::size_t n = std::size_t{column.first_sample[row]} + i;
         const std::size_t begin = column.first_value[n], end = column.first_value[n + 1];
-        print.add(dense_ ? with_zeros(column, begin, end) : sparse_sample(column, begin, end));
+        print.add(zeros_ == Zeros::added ? with_zeros(column, begin, end) : sparse_sample(column, begin, end));
       }
     }
   }

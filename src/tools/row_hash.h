@@ -16,16 +16,18 @@ namespace batchfeed {
 
 class RowHash {
  public:
-  // `dense`: a sparse sample has the hash of the dense sample with the same values; of a repeated index the last one
-  // counts.
-  explicit RowHash(bool dense = false) : dense_(dense) {}
+  // Zeros of samples that the other format stores in another way. added: a sparse sample has the hash of the dense
+  // sample with the same values; of a repeated index the last one counts. left_out: zeros do not count in either
+  // storage, as where a sample is one label.
+  enum class Zeros : std::uint8_t { as_stored, added, left_out };
+  explicit RowHash(Zeros zeros = Zeros::as_stored) : zeros_(zeros) {}
   std::uint64_t operator()(const Chunk& chunk, std::uint32_t row, std::string_view key);
 
  private:
   std::uint64_t with_zeros(const Column& column, std::size_t begin, std::size_t end);
   std::uint64_t sparse_sample(const Column& column, std::size_t begin, std::size_t end);
 
-  bool dense_;
+  Zeros zeros_;
   std::vector<std::byte> sample_;  // with its zeros
   // The last sample that had a single value, and its hash.
   std::int32_t last_index_ = 0;

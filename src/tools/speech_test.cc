@@ -139,8 +139,10 @@ TEST(SpeechConvert, PhoneBoundariesSurvive) {
 
 TEST(SpeechConvert, TextOfAnyStreamBecomesFeaturesOrLabels) {
   const ScratchFolder folder;
-  const std::string file = folder.write("a.ctf", "4 |F 1 2 |S 1:1\n4 |F 3 4 |S 1:1\n9 |F 5 6 |S 0:1\n");
-  const auto source = text_source(file, {{.name = "F", .dim = 2}, {.name = "S", .storage = Storage::sparse, .dim = 2}});
+  const std::string file =
+      folder.write("a.ctf", "4 |F 1 2 |S 1:1 0:0 |D 1 0\n4 |F 3 4 |S 1:1 |D 0 1\n9 |F 5 6 |S 0:1 |D 0 1\n");
+  const auto source = text_source(
+      file, {{.name = "F", .dim = 2}, {.name = "S", .storage = Storage::sparse, .dim = 2}, {.name = "D", .dim = 2}});
   EXPECT_EQ(refusal(*source, folder / "x.scp", {.to = Format::scp}), "convert.one-stream");
   convert(*source, folder / "f.scp",
           {.to = Format::scp, .streams = {"F"}, .frame_period = 50'000, .parameter_kind = 7});
@@ -150,6 +152,9 @@ TEST(SpeechConvert, TextOfAnyStreamBecomesFeaturesOrLabels) {
   EXPECT_EQ(content_of(folder / "s.scp"), "0.htk=.../s.htk[0,1]\n1.htk=.../s.htk[2,2]\n");
   convert(*source, folder / "l.mlf", {.to = Format::mlf, .streams = {"S"}, .verify = true});
   EXPECT_EQ(content_of(folder / "l.mlf"), "#!MLF!#\n\"*/4.lab\"\n0 200000 1 1\n.\n\"*/9.lab\"\n0 100000 0 0\n.\n");
+  convert(*source, folder / "d.mlf", {.to = Format::mlf, .streams = {"D"}, .verify = true});
+  EXPECT_EQ(content_of(folder / "d.mlf"),
+            "#!MLF!#\n\"*/4.lab\"\n0 100000 0 0\n100000 200000 1 1\n.\n\"*/9.lab\"\n0 100000 1 1\n.\n");
   EXPECT_EQ(refusal(*source, folder / "l2.mlf", {.to = Format::mlf, .streams = {"F"}}), "convert.not-labels");
 }
 

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "model/shared_source.h"
+#include "support/memory_source.h"
 
 namespace batchfeed {
 namespace {
@@ -280,6 +281,22 @@ TEST_F(Tools, CheckGoesOnBehindASourceThatCannotBeOpened) {
       check(setup, {}, [&](const Notice& n) { files.push_back(std::filesystem::path(n.fault.at.file).filename()); });
   EXPECT_FALSE(result.complete);
   EXPECT_THAT(files, ::testing::IsSupersetOf({"a.ctf", "b.ctf"}));
+}
+
+// Frames without labels are not delivered: to whoever reads them that is damage. What has no partner is left out.
+TEST_F(Tools, ChecksWhetherAJoinDeliversAll) {
+  const auto source = [](const std::vector<std::uint32_t>& lengths, const std::string& name) {
+    return std::make_shared<reader::MemorySource>(std::vector(1, lengths), name == "x", name);
+  };
+  batchfeed::Setup setup;
+  setup.sources = {source({3, 2, 1}, "x"), source({2, 2}, "y")};
+  setup.reader.pack.kind = Packing::frames;
+  std::vector<std::pair<std::string, Severity>> told;
+  const CheckResult result = check(setup, {}, [&](const Notice& n) { told.emplace_back(n.fault.id, n.severity); });
+  EXPECT_THAT(told,
+              ElementsAre(std::pair("join.shorter", Severity::error), std::pair("join.no-partner", Severity::warning)));
+  EXPECT_EQ(result.faults, 1u);
+  EXPECT_EQ(result.warnings, 1u);
 }
 
 TEST_F(Tools, StatesAreSavedWholeAndBounded) {
