@@ -122,6 +122,19 @@ std::uint64_t memory_of_chunk(const std::shared_ptr<const Source>& source) {
   return store.memory();
 }
 
+TEST(ReaderMemory, OfAChunkThatMayNotGoStays) {
+  const auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(3, {3}));
+  ChunkStore store(*source, {.threads = 0});
+  const Chunk& first = store.get(0).chunk;
+  static_cast<void>(store.get(2));
+  std::vector<std::uint32_t> ids = {2, 1, 0};
+  store.drop(ids, [](std::uint32_t id) { return id != 0; });
+  EXPECT_EQ(ids, (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(store.id_of(first), 0u);
+  store.list(ids);
+  EXPECT_EQ(ids, (std::vector<std::uint32_t>{0}));
+}
+
 TEST(ReaderMemory, TheHighWaterMarkStaysBelowTheLimit) {
   EXPECT_TRUE(rc::check([](std::uint8_t raw_chunks, std::uint8_t raw_window, std::uint8_t raw_room, std::uint8_t mix) {
     const std::size_t chunks = 4 + raw_chunks % 30;

@@ -256,6 +256,12 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
   }
 }
 
+void ChunkStore::list(std::vector<std::uint32_t>& out) const {
+  const std::lock_guard lock(mutex_);
+  out.clear();
+  for (const auto& [id, slot] : slots_) out.push_back(id);
+}
+
 std::optional<std::uint32_t> ChunkStore::id_of(const Chunk& chunk) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [id, slot] : slots_) {

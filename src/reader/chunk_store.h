@@ -68,13 +68,20 @@ class ChunkStore {
   // Reads it now if nobody has begun to. Throws what reading it threw, and Error
   // (limit) if what was got and not dropped takes more than the limit.
   const LoadedChunk& get(std::uint32_t id);
-  // Frees what is not to be kept. Chunks under way are kept.
-  template <class Keep>
-  void drop_unless(Keep&& keep) {
+  // Those of `chunks` that may go are freed. The others stay in `chunks`, and so do those under way.
+  template <class MayGo>
+  void drop(std::vector<std::uint32_t>& chunks, MayGo&& may_go) {
     const std::lock_guard lock(mutex_);
-    for (auto at = slots_.begin(); at != slots_.end();)
-      at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
+    std::erase_if(chunks, [&](std::uint32_t id) {
+      const auto at = slots_.find(id);
+      if (at == slots_.end()) return true;
+      if (!droppable(*at->second) || !may_go(id)) return false;
+      drop(at);
+      return true;
+    });
   }
+  // Those that are held or asked for.
+  void list(std::vector<std::uint32_t>& out) const;
 
   // The user begins anew: what it got may make room for what it needs now, and what could not be read is tried again.
   void give_back();
