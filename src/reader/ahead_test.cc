@@ -122,6 +122,28 @@ std::uint64_t memory_of_chunk(const std::shared_ptr<const Source>& source) {
   return store.memory();
 }
 
+// Got and dropped; what the store holds then.
+std::uint64_t hold_and_drop(ChunkStore& store, std::uint32_t first, std::uint32_t last) {
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t id = first; id < last; ++id) {
+    static_cast<void>(store.get(id));
+    ids.push_back(id);
+  }
+  store.drop(ids, [](std::uint32_t) { return true; });
+  EXPECT_TRUE(ids.empty());
+  return store.memory();
+}
+
+TEST(ReaderMemory, OfTinyChunksIsUsedAgain) {
+  const auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(9000, {3}));
+  ChunkStore store(*source, {.threads = 0, .spares = 1});
+  const std::uint64_t few = hold_and_drop(store, 0, 300);
+  EXPECT_GE(few, 300 * memory_of_chunk(source)) << "the memory of each is kept";
+  EXPECT_EQ(hold_and_drop(store, 300, 600), few);
+  EXPECT_EQ(store.peak(), few);
+  EXPECT_LE(hold_and_drop(store, 600, 9000), 1u << 20) << "but not of any number";
+}
+
 TEST(ReaderMemory, OfAChunkThatMayNotGoStays) {
   const auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(3, {3}));
   ChunkStore store(*source, {.threads = 0});

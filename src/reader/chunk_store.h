@@ -148,6 +148,7 @@ class ChunkStore {
   Slots slots_;
   std::deque<std::uint32_t> queue_;
   std::vector<std::unique_ptr<LoadedChunk>> free_;
+  std::uint64_t spare_bytes_ = 0;  // of those in free_
   std::unordered_map<std::uint32_t, ErrorsAhead>
       errors_;  // of chunks that were read, and that the user did not get yet
   std::atomic<std::uint64_t> memory_{0}, peak_{0};
