@@ -115,6 +115,21 @@ TEST(Buffers, KeepWhatTheyHoldWhileTheyGrow) {
   for (std::uint32_t i = 0; i < buffer.size(); ++i) ASSERT_EQ(buffer[i], i);
 }
 
+TEST(Buffers, AreAlignedAndPaddedWhateverTheirSize) {
+  std::vector<Buffer<std::uint8_t>> held;
+  for (std::size_t bytes = 1; bytes < 3 * kMiB; bytes += bytes < 300 ? 1 : bytes / 3) {
+    Buffer<std::uint8_t>& one = held.emplace_back();
+    one.resize(bytes);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(one.data()) % 64, 0U) << bytes;
+    std::memset(one.data(), static_cast<int>(held.size() % 251), one.capacity() + one.kPadding);
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const auto differs = [&](std::uint8_t byte) { return byte != (i + 1) % 251; };
+    const std::uint8_t* const all = held[i].data();
+    ASSERT_TRUE(std::none_of(all, all + held[i].capacity() + held[i].kPadding, differs)) << i;
+  }
+}
+
 TEST(Buffers, AreMadeByManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};

@@ -122,6 +122,41 @@ std::uint64_t memory_of_chunk(const std::shared_ptr<const Source>& source) {
   return store.memory();
 }
 
+// Got and dropped; what the store holds then.
+std::uint64_t hold_and_drop(ChunkStore& store, std::uint32_t first, std::uint32_t last) {
+  std::vector<std::uint32_t> ids;
+  for (std::uint32_t id = first; id < last; ++id) {
+    static_cast<void>(store.get(id));
+    ids.push_back(id);
+  }
+  store.drop(ids, [](std::uint32_t) { return true; });
+  EXPECT_TRUE(ids.empty());
+  return store.memory();
+}
+
+TEST(ReaderMemory, OfTinyChunksIsUsedAgain) {
+  const auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(9000, {3}));
+  ChunkStore store(*source, {.threads = 0, .spares = 1});
+  const std::uint64_t few = hold_and_drop(store, 0, 300);
+  EXPECT_GE(few, 300 * memory_of_chunk(source)) << "the memory of each is kept";
+  EXPECT_EQ(hold_and_drop(store, 300, 600), few);
+  EXPECT_EQ(store.peak(), few);
+  EXPECT_LE(hold_and_drop(store, 600, 9000), 1u << 20) << "but not of any number";
+}
+
+TEST(ReaderMemory, OfAChunkThatMayNotGoStays) {
+  const auto source = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>(3, {3}));
+  ChunkStore store(*source, {.threads = 0});
+  const Chunk& first = store.get(0).chunk;
+  static_cast<void>(store.get(2));
+  std::vector<std::uint32_t> ids = {2, 1, 0};
+  store.drop(ids, [](std::uint32_t id) { return id != 0; });
+  EXPECT_EQ(ids, (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(store.id_of(first), 0u);
+  store.list(ids);
+  EXPECT_EQ(ids, (std::vector<std::uint32_t>{0}));
+}
+
 TEST(ReaderMemory, TheHighWaterMarkStaysBelowTheLimit) {
   EXPECT_TRUE(rc::check([](std::uint8_t raw_chunks, std::uint8_t raw_window, std::uint8_t raw_room, std::uint8_t mix) {
     const std::size_t chunks = 4 + raw_chunks % 30;

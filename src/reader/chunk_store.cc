@@ -6,10 +6,18 @@
 #include "base/counted.h"
 
 namespace batchfeed::reader {
+namespace {
+
+// A minibatch of tiny chunks lets go of as many at once: their memory is kept, too, up to so many and so many bytes of
+// all that are spare.
+constexpr std::size_t kMostSmallSpares = 512;
+constexpr std::uint64_t kSmallSpares = 1 << 20;
+
+}  // namespace
 
 ChunkStore::ChunkStore(const Source& source, const Settings& settings)
     : source_(source), compactor_(source, settings.memory_limit == 0), settings_(settings) {
-  free_.reserve(settings.spares);  // so that drop() cannot fail
+  free_.reserve(std::max(settings.spares, kMostSmallSpares));  // so that drop() cannot fail
   start_threads(threads_, settings.threads, [this](std::size_t) { run(); });
 }
 
@@ -160,7 +168,9 @@ ChunkStore::Slots::iterator ChunkStore::drop(Slots::iterator at) {
 
 // With the lock held.
 void ChunkStore::spare(std::unique_ptr<LoadedChunk> chunk) noexcept {
-  if (free_.size() < settings_.spares && settings_.memory_limit == 0) {
+  const bool small = free_.size() < kMostSmallSpares && spare_bytes_ + chunk->memory <= kSmallSpares;
+  if ((free_.size() < settings_.spares || small) && settings_.memory_limit == 0) {
+    spare_bytes_ += chunk->memory;
     free_.push_back(std::move(chunk));
   } else {
     add_memory(chunk->memory, 0);
@@ -200,6 +210,7 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
   if (!free_.empty()) {
     slot.data = std::move(free_.back());
     free_.pop_back();
+    spare_bytes_ -= slot.data->memory;
   }
   lock.unlock();
   const auto begin = std::chrono::steady_clock::now();
@@ -254,6 +265,12 @@ void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
     out.chunk.invalid.resize(rows, Chunk::kValid);
     out.chunk.invalid[s.row] = Chunk::kUnpaid;
   }
+}
+
+void ChunkStore::list(std::vector<std::uint32_t>& out) const {
+  const std::lock_guard lock(mutex_);
+  out.clear();
+  for (const auto& [id, slot] : slots_) out.push_back(id);
 }
 
 std::optional<std::uint32_t> ChunkStore::id_of(const Chunk& chunk) const {

@@ -40,7 +40,7 @@ struct LoadedChunk {
 struct Stopped : std::exception {};
 
 // Two sides: loader threads of its own, and one user thread that calls the
-// functions below. A chunk from get() is valid until drop_unless() drops it.
+// functions below. A chunk from get() is valid until drop() drops it.
 //
 // With a memory limit, want() asks for chunks only while there is room, and get()
 // drops chunks that were read ahead, but not got yet, to make room. Which chunks are
@@ -67,13 +67,20 @@ class ChunkStore {
   // Reads the chunk now if no thread has begun to. Throws what reading it threw, and Error
   // (limit) if the chunks got and not dropped take more than the memory limit.
   const LoadedChunk& get(std::uint32_t id);
-  // Drops the chunks for which keep(number) is false, except those being read.
-  template <class Keep>
-  void drop_unless(Keep&& keep) {
+  // Drops those of `chunks` for which may_go(number) is true, and takes them off the list. Chunks being read stay there.
+  template <class MayGo>
+  void drop(std::vector<std::uint32_t>& chunks, MayGo&& may_go) {
     const std::lock_guard lock(mutex_);
-    for (auto at = slots_.begin(); at != slots_.end();)
-      at = droppable(*at->second) && !keep(at->first) ? drop(at) : std::next(at);
+    std::erase_if(chunks, [&](std::uint32_t id) {
+      const auto at = slots_.find(id);
+      if (at == slots_.end()) return true;
+      if (!droppable(*at->second) || !may_go(id)) return false;
+      drop(at);
+      return true;
+    });
   }
+  // The numbers of all chunks that are held or asked for.
+  void list(std::vector<std::uint32_t>& out) const;
 
   // The user begins a new run: chunks that it got count as not got, and make room like others; reads that failed are
   // tried again.
@@ -141,6 +148,7 @@ class ChunkStore {
   Slots slots_;
   std::deque<std::uint32_t> queue_;
   std::vector<std::unique_ptr<LoadedChunk>> free_;
+  std::uint64_t spare_bytes_ = 0;                          // memory of the chunks in free_
   std::unordered_map<std::uint32_t, ErrorsAhead> errors_;  // by chunk: what its reading found, until get() settles it
   std::atomic<std::uint64_t> memory_{0}, peak_{0};
   std::uint64_t coming_ = 0;                               // bytes expected of chunks queued or under way

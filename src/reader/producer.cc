@@ -358,24 +358,32 @@ void Producer::count_down(const Plan& plan) {
     --planned_uses_[item.chunk];
   }
   if (settings_.keep_in_memory) return;
+  for (const PlanItem& item : plan.items) {
+    if (!is_wanted(item.chunk) && (leaving_.empty() || leaving_.back() != item.chunk)) leaving_.push_back(item.chunk);
+  }
   if (plan.window_generation != 0 ? plan.window_generation == window_generation_ : plan.window == window_) return;
   for (const std::uint32_t id : window_) in_window_[id] = 0;
+  for (const std::uint32_t id : plan.window) in_window_[id] = 1;
+  for (const std::uint32_t id : window_) {
+    if (!is_wanted(id)) leaving_.push_back(id);
+  }
   window_ = plan.window;
   window_generation_ = plan.window_generation;
-  for (const std::uint32_t id : window_) in_window_[id] = 1;
   window_moved_ = true;
 }
 
+// A window may have a million chunks: only those that left it are looked at.
 void Producer::let_go(std::span<const std::uint32_t> looked_into) {
   window_moved_ = false;
-  store_.drop_unless([&](std::uint32_t id) {
-    const bool keep =
-        in_window_[id] != 0 || planned_uses_[id] != 0 || std::ranges::find(looked_into, id) != looked_into.end();
-    if (!keep && held_[id] != nullptr) {
-      held_[id] = nullptr;
-      --holds_;
-    }
-    return keep;
+  // What was there before the first plan, and what planning itself asks for, is in no window that was seen here.
+  if (!knows_all_ || planner_.draws_ahead()) store_.list(leaving_);
+  knows_all_ = true;
+  std::erase_if(leaving_, [&](std::uint32_t id) { return is_wanted(id); });
+  store_.drop(leaving_, [&](std::uint32_t id) {
+    if (std::ranges::find(looked_into, id) != looked_into.end()) return false;
+    if (held_[id] != nullptr) --holds_;
+    held_[id] = nullptr;
+    return true;
   });
 }
 

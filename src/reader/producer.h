@@ -83,6 +83,7 @@ class Producer {
   void take_whole(const Plan& plan, Answer& out);
   void count_damaged(const Plan& plan, Lost lost, Answer& out);
   void count_down(const Plan& plan);
+  bool is_wanted(std::uint32_t chunk) const { return in_window_[chunk] != 0 || planned_uses_[chunk] != 0; }
   std::exception_ptr located(const TooLong& sequence) const noexcept;
   std::exception_ptr located(const pack::Misfit& misfit, const Answer& job) const noexcept;
 
@@ -107,6 +108,8 @@ class Producer {
   std::vector<std::uint32_t> window_;  // of the last answer resolved
   std::uint64_t window_generation_ = 0;
   bool window_moved_ = false;
+  std::vector<std::uint32_t> leaving_;               // chunks that were wanted and are no longer
+  bool knows_all_ = false;                           // nothing else in the store is unwanted
   std::uint64_t invalid_ = settings_.place.invalid;  // damaged sequences, as in Mark
   std::uint64_t tolerated_ = settings_.place.tolerated;
   std::uint64_t planned_invalid_ = invalid_, planned_tolerated_ = tolerated_;  // those the planner knows of
