@@ -8,8 +8,8 @@
 namespace batchfeed::reader {
 namespace {
 
-// A minibatch of tiny chunks lets go of as many at once: their memory is kept, too, up to so many and so many bytes of
-// all that are spare.
+// Beyond Settings::spares, memory of tiny chunks is kept while spare chunks are no more than so many, and take no more
+// bytes than this: a minibatch lets go of as many tiny chunks at once as it has sequences.
 constexpr std::size_t kMostSmallSpares = 512;
 constexpr std::uint64_t kSmallSpares = 1 << 20;
 

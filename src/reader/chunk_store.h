@@ -67,7 +67,8 @@ class ChunkStore {
   // Reads the chunk now if no thread has begun to. Throws what reading it threw, and Error
   // (limit) if the chunks got and not dropped take more than the memory limit.
   const LoadedChunk& get(std::uint32_t id);
-  // Drops those of `chunks` for which may_go(number) is true, and takes them off the list. Chunks being read stay there.
+  // Drops those of `chunks` for which may_go(number) is true, and takes them off the list. Chunks being read stay
+  // there.
   template <class MayGo>
   void drop(std::vector<std::uint32_t>& chunks, MayGo&& may_go) {
     const std::lock_guard lock(mutex_);

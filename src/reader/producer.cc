@@ -356,11 +356,9 @@ void Producer::count_down(const Plan& plan) {
     if (seen_[item.chunk] == plan_number_) continue;
     seen_[item.chunk] = plan_number_;
     --planned_uses_[item.chunk];
+    if (!settings_.keep_in_memory && !is_wanted(item.chunk)) leaving_.push_back(item.chunk);
   }
   if (settings_.keep_in_memory) return;
-  for (const PlanItem& item : plan.items) {
-    if (!is_wanted(item.chunk) && (leaving_.empty() || leaving_.back() != item.chunk)) leaving_.push_back(item.chunk);
-  }
   if (plan.window_generation != 0 ? plan.window_generation == window_generation_ : plan.window == window_) return;
   for (const std::uint32_t id : window_) in_window_[id] = 0;
   for (const std::uint32_t id : plan.window) in_window_[id] = 1;
@@ -375,7 +373,8 @@ void Producer::count_down(const Plan& plan) {
 // A window may have a million chunks: only those that left it are looked at.
 void Producer::let_go(std::span<const std::uint32_t> looked_into) {
   window_moved_ = false;
-  // What was there before the first plan, and what planning itself asks for, is in no window that was seen here.
+  // Chunks that were held before the first plan, and those that planning itself asks for, need not be in any window or
+  // plan seen here.
   if (!knows_all_ || planner_.draws_ahead()) store_.list(leaving_);
   knows_all_ = true;
   std::erase_if(leaving_, [&](std::uint32_t id) { return is_wanted(id); });

@@ -108,8 +108,8 @@ class Producer {
   std::vector<std::uint32_t> window_;  // of the last answer resolved
   std::uint64_t window_generation_ = 0;
   bool window_moved_ = false;
-  std::vector<std::uint32_t> leaving_;               // chunks that were wanted and are no longer
-  bool knows_all_ = false;                           // nothing else in the store is unwanted
+  std::vector<std::uint32_t> leaving_;               // chunks that were wanted, until they are dropped or wanted again
+  bool knows_all_ = false;                           // no other chunk in the store is unwanted
   std::uint64_t invalid_ = settings_.place.invalid;  // damaged sequences, as in Mark
   std::uint64_t tolerated_ = settings_.place.tolerated;
   std::uint64_t planned_invalid_ = invalid_, planned_tolerated_ = tolerated_;  // those the planner knows of
