@@ -114,11 +114,16 @@ Target::Target(const std::string& path, std::vector<StreamInfo> streams, const C
 }
 
 void Target::encode(Batch& batch) const {
+  batch.encoded = 0;
+  encode_part(batch);
+}
+
+void Target::encode_part(Batch& batch) const {
   batch.text.clear();
   if (!text_) return;
-  for (std::size_t i = 0; i < batch.rows.size(); ++i) {
-    const RowRef& row = batch.rows[i];
-    ask_ahead(batch.rows, i);
+  for (; batch.encoded < batch.rows.size() && batch.text.size() < batch.part; ++batch.encoded) {
+    const RowRef& row = batch.rows[batch.encoded];
+    ask_ahead(batch.rows, batch.encoded);
     expect_samples(row);
     try {
       write_data([&] { text_->sequence(*row.chunk, row.row, row.key, batch.text); });
@@ -139,10 +144,14 @@ void Target::expect_samples(const RowRef& row) const {
   }
 }
 
-void Target::write(const Batch& batch, const std::function<void()>& step) {
+void Target::write(Batch& batch, const std::function<void()>& step) {
   for (std::size_t i = 0; i < batch.rows.size(); ++i) {
     const RowRef& row = batch.rows[i];
     if (sequences_ % kStep == 0) step();
+    if (text_ && i == batch.encoded) {
+      file_->append(std::string_view(batch.text));
+      encode_part(batch);
+    }
     if (!text_) ask_ahead(batch.rows, i);
     count(row);
     write_data([&] {

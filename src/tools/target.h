@@ -32,10 +32,12 @@ bool has_data(const Chunk& chunk, std::uint32_t row);
 // Throws Error (usage) if the target is a file of the source: it would be replaced by a part of itself.
 void expect_not_read(const Source& source, const std::string& target);
 
-// Some sequences on their way.
+// Some sequences on their way to a target.
 struct Batch {
   std::vector<RowRef> rows;
-  std::string text;  // made by encode()
+  std::string text;                // of a part of the rows, made by Target::encode()
+  std::size_t encoded = 0;         // rows whose text was made
+  std::size_t part = 64ull << 20;  // about the most bytes of `text`: that of all rows may be many times a chunk
 };
 
 class Target {
@@ -43,9 +45,10 @@ class Target {
   // `keys`: ids in a text file, a side file for a binary one.
   Target(const std::string& path, std::vector<StreamInfo> streams, const ConvertOptions& options, bool keys);
 
-  void encode(Batch& batch) const;  // thread-safe
+  // Makes the text of the first rows, ahead of write(), which makes that of the others part by part. Thread-safe.
+  void encode(Batch& batch) const;
   // In order. `step` is called every few sequences, as this takes long if each becomes a file; it may throw.
-  void write(const Batch& batch, const std::function<void()>& step);
+  void write(Batch& batch, const std::function<void()>& step);
   // All of commit() that is likely to fail.
   void seal();
   void commit();
@@ -63,6 +66,7 @@ class Target {
   std::uint64_t companion_bytes() const noexcept { return speech_ ? speech_->companion_bytes() : 0; }
 
  private:
+  void encode_part(Batch& batch) const;
   void expect_samples(const RowRef& row) const;
   void count(const RowRef& row);
   void write_binary(const RowRef& row);
