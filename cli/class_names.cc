@@ -101,7 +101,7 @@ std::vector<std::string> class_names(const StreamSurvey& stream, const Setup& se
 }
 
 std::string class_text(std::uint64_t index, const std::vector<std::string>& names) {
-  const std::string number = std::to_string(index);
+  std::string number = std::to_string(index);
   if (index >= names.size() || names[static_cast<std::size_t>(index)].empty()) return number;
   return number + ' ' + printable(names[static_cast<std::size_t>(index)], 40);
 }
