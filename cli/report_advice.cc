@@ -79,10 +79,10 @@ void values(const Facts& f, std::vector<Advice>& out) {
 void sequences(const Facts& f, std::vector<Advice>& out) {
   if (share(f.survey.duplicates, f.survey.sequences) > 0.001) {
     out.push_back(
-        {false,
-         fmt::format("{} ({:.1f} %) repeat the data of another one. Make sure that none is in both the "
-                     "training and the test set.",
-                     plural(f.survey.duplicates, "sequence"), 100 * share(f.survey.duplicates, f.survey.sequences))});
+        {false, fmt::format("{}{} ({:.1f} %) repeat the data of another one. Make sure that none is in both the "
+                            "training and the test set.",
+                            f.survey.duplicates_estimated ? "About " : "", plural(f.survey.duplicates, "sequence"),
+                            100 * share(f.survey.duplicates, f.survey.sequences))});
   }
   const double saved =
       Padding{.samples = f.cells.samples, .cells = f.bucketed.cells, .unbucketed = f.cells.cells}.saved();

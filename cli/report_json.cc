@@ -19,6 +19,7 @@ std::string report_json(const Facts& f) {
   out["bytes"] = f.survey.bytes;
   out["chunks"] = f.about.chunks;
   out["duplicates"] = f.survey.duplicates;
+  out["duplicates_estimated"] = f.survey.duplicates_estimated;
   out["invalid"] = f.survey.invalid;
   out["lengths"] = lengths_json(f.about.lengths);
   out["streams"] = ordered_json::array();

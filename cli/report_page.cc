@@ -127,7 +127,7 @@ std::string lengths(const Facts& f) {
                              : fmt::format("{} to {}, mean {:.1f}", count_text(l.min), count_text(l.max), l.mean)},
       {"half; 90 %; 99 %", fmt::format("up to {}; {}; {}", count_text(l.p50), count_text(l.p90), count_text(l.p99))},
       {"the same data as another",
-       fmt::format("{} ({})", count_text(f.survey.duplicates),
+       fmt::format("{}{} ({})", f.survey.duplicates_estimated ? "about " : "", count_text(f.survey.duplicates),
                    percent(f.survey.sequences == 0
                                ? 0
                                : static_cast<double>(f.survey.duplicates) / static_cast<double>(f.survey.sequences)))},

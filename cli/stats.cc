@@ -116,7 +116,7 @@ std::string text(const StatsArguments& a, const Setup& setup, const Survey& surv
                         : fmt::format("  samples of a sequence: {} to {}, mean {:.1f}, half up to {}, 99 % up to {}\n",
                                       l.min, l.max, l.mean, l.p50, l.p99);
   if (survey.duplicates != 0)
-    out += fmt::format("  {} the data of another one\n",
+    out += fmt::format("  {}{} the data of another one\n", survey.duplicates_estimated ? "about " : "",
                        plural(survey.duplicates, "sequence") + (survey.duplicates == 1 ? " repeats" : " repeat"));
   if (survey.check.faults != 0) {
     const std::string left_out =
@@ -138,11 +138,12 @@ ordered_json columns_json(const StreamSurvey& s) {
 }
 
 std::string json(const StatsArguments& a, const Setup& setup, const Survey& survey, const Description& about) {
-  ordered_json out = {
-      {"files", a.corpus.files},         {"sequences", survey.sequences},     {"samples", survey.samples},
-      {"bytes", survey.bytes},           {"duplicates", survey.duplicates},   {"invalid", survey.invalid},
-      {"faults", survey.check.faults},   {"complete", survey.check.complete}, {"lengths", lengths_json(about.lengths)},
-      {"streams", ordered_json::array()}};
+  ordered_json out = {{"files", a.corpus.files},           {"sequences", survey.sequences},
+                      {"samples", survey.samples},         {"bytes", survey.bytes},
+                      {"duplicates", survey.duplicates},   {"duplicates_estimated", survey.duplicates_estimated},
+                      {"invalid", survey.invalid},         {"faults", survey.check.faults},
+                      {"complete", survey.check.complete}, {"lengths", lengths_json(about.lengths)},
+                      {"streams", ordered_json::array()}};
   for (const StreamSurvey& stream : survey.streams)
     out["streams"].push_back(survey_json(stream, class_names(stream, setup)));
   for (std::size_t i = 0; a.columns && i < survey.streams.size(); ++i)

@@ -86,9 +86,10 @@ struct Survey {
   std::uint64_t sequences = 0, samples = 0, bytes = 0;
   std::uint64_t invalid = 0;  // sequences that are damaged; not in the figures
 
-  // Sequences with the same data as another one, keys aside. Beyond 2^24 sequences, or 2^20 that have fewer
+  // Sequences with the same data as one before, keys aside. Beyond 2^24 sequences, or 2^20 that have fewer
   // than 16 bytes each, it is an estimate from a part of them.
   std::uint64_t duplicates = 0;
+  bool duplicates_estimated = false;
 
   // The stream of labels that mixing is judged by, and the label of each sequence
   // (of its first sample; kNoLabel: damaged), by chunk and row. Empty where there is

@@ -75,7 +75,8 @@ class Stats:
     sequences: int
     samples: int
     bytes: int
-    duplicates: int  # sequences whose data are those of another one
+    duplicates: int  # sequences whose data are those of one before
+    duplicates_estimated: bool  # from a part of the sequences, as there are very many
     invalid: int  # sequences that are damaged, and left out of the figures
     faults: int
     complete: bool  # False: a source or chunk could not be read to its end
@@ -144,6 +145,6 @@ def stats(
     found = _core.survey(setup, bar)
     return Stats(
         [_of_stream(s) for s in found.streams],
-        *(found.sequences, found.samples, found.bytes, found.duplicates, found.invalid),
+        *(found.sequences, found.samples, found.bytes, found.duplicates, found.duplicates_estimated, found.invalid),
         *(found.check.faults, found.check.complete),
     )

@@ -146,6 +146,7 @@ void bind_survey(nb::module_& m) {
       .def_ro("bytes", &Survey::bytes)
       .def_ro("invalid", &Survey::invalid)
       .def_ro("duplicates", &Survey::duplicates)
+      .def_ro("duplicates_estimated", &Survey::duplicates_estimated)
       .def_ro("check", &Survey::check);
   m.def(
       "survey",

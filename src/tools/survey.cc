@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "model/read_chunk.h"
 #include "model/total.h"
+#include "tools/repeats.h"
 #include "tools/row_hash.h"
 #include "tools/stream_tally.h"
 #include "tools/tally.h"
@@ -32,6 +33,7 @@ constexpr std::uint64_t kMostHashes = 1u << 24, kAnyHashes = 1u << 20, kBytesOfH
 struct Part {
   std::vector<StreamTally> streams;
   std::uint64_t invalid = 0;
+  std::uint64_t hashed = 0;  // sequences
   std::vector<std::uint64_t> hashes;
   std::vector<SequenceInfo> table;  // of the current chunk
   std::size_t next = 0;             // the first sequence of the table not yet counted
@@ -48,6 +50,7 @@ class Surveyor {
     // Hashes and labels must not take more memory than the corpus has bytes, beyond a minimum.
     const std::uint64_t hashes = std::clamp(out_.bytes / kBytesOfHash, kAnyHashes, kMostHashes);
     while ((out_.sequences >> thinned_) > hashes) ++thinned_;
+    out_.duplicates_estimated = thinned_ != 0;
     // A label for each sequence and stream: there may be a thousand streams, and sequences of a few bytes.
     labelled_ = out_.sequences <= kMostLabelled &&
                 mul_sat(out_.sequences, source.streams().size()) <= add_sat(kAnyLabels, out_.bytes);
@@ -141,6 +144,7 @@ class Surveyor {
         const std::uint32_t label = part.streams[s].add(chunk.columns[s], row);
         if (labelled_) labels_[s][c][in_chunk] = label;
       }
+      ++part.hashed;
       if (const std::uint64_t h = hash(chunk, row, {}); (h & mask) == 0) part.hashes.push_back(h);
     }
   }
@@ -150,14 +154,13 @@ class Surveyor {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       out_.invalid += parts[i].invalid;
       if (i == 0) continue;
+      parts[0].hashed += parts[i].hashed;
       hashes.insert(hashes.end(), parts[i].hashes.begin(), parts[i].hashes.end());
       parts[i].hashes = {};
       for (std::size_t s = 0; s < parts[0].streams.size(); ++s) parts[0].streams[s].merge(parts[i].streams[s]);
     }
     for (StreamTally& stream : parts[0].streams) out_.streams.push_back(stream.finish());
-    std::sort(hashes.begin(), hashes.end());
-    const auto different = static_cast<std::uint64_t>(std::unique(hashes.begin(), hashes.end()) - hashes.begin());
-    out_.duplicates = (hashes.size() - different) << thinned_;
+    out_.duplicates = count_repeats(hashes, parts[0].hashed, thinned_);
     choose_labels();
     tally_.into(out_.check);
     out_.check.sequences = out_.sequences;

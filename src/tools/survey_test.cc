@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/hash.h"
+#include "tools/repeats.h"
+
 namespace batchfeed {
 namespace {
 
@@ -59,6 +62,33 @@ TEST(SurveyOf, AMixtureIsThatOfAllItsCorpora) {
   EXPECT_EQ(found.streams[0].max, 9);
 }
 
+// Of more than 2^20 short sequences a part of the hashes is looked at.
+TEST(Survey, EstimatesRepeatsOfManySequences) {
+  const auto repeats = [](std::uint64_t different, std::uint64_t sequences) {
+    std::vector<std::uint64_t> kept;
+    for (std::uint64_t i = 0; i < sequences; ++i) {
+      const std::uint64_t hash = Fingerprint().add(i % different).value();
+      if (hash % 8 == 0) kept.push_back(hash);
+    }
+    return count_repeats(kept, sequences, 3);
+  };
+  EXPECT_EQ(repeats(800'000, 800'000), 0u);
+  EXPECT_NEAR(static_cast<double>(repeats(700'000, 800'000)), 100'000, 3'000);
+  EXPECT_NEAR(static_cast<double>(repeats(10'000, 800'000)), 790'000, 1'000);
+  EXPECT_NEAR(static_cast<double>(repeats(70, 800'000)), 799'930, 200);
+  EXPECT_NEAR(static_cast<double>(repeats(1, 800'000)), 799'999, 8);
+  std::vector<std::uint64_t> none;
+  EXPECT_EQ(count_repeats(none, 0, 3), 0u);
+
+  const TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 1'100'000; ++i) text += "|t 3:1\n";
+  const std::vector<StreamSpec> one = {{.name = "t", .storage = Storage::sparse, .dim = 5}};
+  const Survey s = survey(setup_of(folder.write("many.ctf", text), one, 2));
+  EXPECT_TRUE(s.duplicates_estimated);
+  EXPECT_NEAR(static_cast<double>(s.duplicates), 1'099'999, 2);
+}
+
 // A chunk of labels is read in parts, and runs of equal labels are counted at once.
 TEST(Survey, CountsLabelsOfManyFrames) {
   const TempFolder folder;
@@ -105,6 +135,7 @@ TEST(Survey, CountsWhatIsThere) {
   EXPECT_EQ(s.sequences, 3u);
   EXPECT_EQ(s.samples, 5u);
   EXPECT_EQ(s.duplicates, 1u);  // sequences 0 and 2
+  EXPECT_FALSE(s.duplicates_estimated);
   const StreamSurvey& f = s.streams[0];
   EXPECT_EQ(f.samples, 5u);
   EXPECT_EQ(f.values, 15u);
