@@ -52,8 +52,8 @@ struct Comparison {
   bool equal() const noexcept { return streams.empty() && changed == 0 && only_a == 0 && only_b == 0 && same_order; }
 };
 
-// Reads both once, and again what differs; memory: 32 bytes a sequence of each. A
-// sequence is recognised by its key, where keys are compared, else by its data and its
+// Reads both once, side by side, and again what differs; memory: some chunks, and from the first difference on
+// 32 bytes a sequence of each. A sequence is recognised by its key, where keys are compared, else by its data and its
 // place among those that have no equal. Where one corpus is of doubles, its values are
 // compared as floats. Damaged sequences count as missing. Throws Error.
 Comparison compare(std::shared_ptr<const Source> a, std::shared_ptr<const Source> b,

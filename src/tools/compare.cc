@@ -11,9 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/saturate.h"
 #include "base/seeded_hash.h"
-#include "model/total.h"
 #include "tools/compare_rows.h"
 #include "tools/compare_side.h"
 #include "tools/refuse.h"
@@ -54,7 +52,7 @@ std::vector<std::size_t> lacking(const Side& side, Range range, const std::vecto
 }
 
 // Whether keys can be compared: both corpora have keys of their own, and not just numbers given by order, or both
-// have the same keys.
+// have the same keys. Those of sequences that were passed are the same.
 bool keys_count(const Side& a, bool own_a, const Side& b, bool own_b) {
   if (own_a && own_b) return true;
   if (a.prints.size() != b.prints.size()) return false;
@@ -115,12 +113,12 @@ class Comparer {
       a = as_floats(std::move(a));
       b = as_floats(std::move(b));
     }
-    const std::uint64_t bytes_a = total(a->chunks()).bytes, bytes = add_sat(bytes_a, total(b->chunks()).bytes);
-    a_.emplace(std::move(a), options, 0, bytes);
-    b_.emplace(std::move(b), options, bytes_a, bytes);
+    a_.emplace(std::move(a));
+    b_.emplace(std::move(b));
+    read_sides(*a_, *b_, !options.ignore_keys, options);
     out_.keys = !options.ignore_keys && keys_count(*a_, own_a, *b_, own_b);
-    out_.sequences_a = a_->prints.size();
-    out_.sequences_b = b_->prints.size();
+    out_.sequences_a = a_->sequences();
+    out_.sequences_b = b_->sequences();
   }
 
   Comparison run() {
@@ -136,8 +134,8 @@ class Comparer {
   }
 
  private:
-  // Leaves out the sequences that are the same at the beginning and at the end. Thereby, if one of several equal
-  // sequences is missing, it is reported at the place where it is missing.
+  // Leaves out the sequences that are the same at the beginning, of what was not passed, and at the end. Thereby, if
+  // one of several equal sequences is missing, it is reported at the place where it is missing.
   void trim() {
     in_a_.last = a_->prints.size();
     in_b_.last = b_->prints.size();

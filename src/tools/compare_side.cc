@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "base/threads.h"
+#include "model/total.h"
 #include "tools/in_order.h"
 #include "tools/row_hash.h"
 
@@ -46,33 +48,75 @@ void print(const Source& source, std::uint32_t c, Printed& item) {
   }
 }
 
-}  // namespace
+// A chunk of the first or of the second corpus.
+struct Turn {
+  bool second = false;
+  std::uint32_t chunk = 0;
+};
 
-Side::Side(std::shared_ptr<const Source> source, const CompareOptions& options, std::uint64_t before, std::uint64_t all)
-    : source_(std::move(source)) {
-  std::uint64_t done = before;
-  in_order<Printed>(
-      source_->chunks().size(), threads_of(options.jobs),
-      [&](std::uint64_t i, Printed& item) { print(*source_, static_cast<std::uint32_t>(i), item); },
-      [&](std::uint64_t i, Printed& item) {
-        prints.insert(prints.end(), item.prints.begin(), item.prints.end());
-        done += source_->chunks()[static_cast<std::size_t>(i)].bytes;
-        if (options.progress) options.progress(done, all);
-      });
+// All chunks of both, such that of neither many more sequences have been read than of the other.
+std::vector<Turn> turns_of(const Source& a, const Source& b) {
+  std::vector<Turn> out;
+  out.reserve(a.chunks().size() + b.chunks().size());
+  std::uint64_t of_a = 0, of_b = 0;
+  for (std::uint32_t i = 0, k = 0; i < a.chunks().size() || k < b.chunks().size();) {
+    const bool second = k < b.chunks().size() && (i == a.chunks().size() || of_b < of_a);
+    out.push_back({.second = second, .chunk = second ? k : i});
+    second ? of_b += b.chunks()[k++].sequences : of_a += a.chunks()[i++].sequences;
+  }
+  return out;
 }
 
-Located Side::locate(std::size_t number) const {
-  const Print& print = prints[number];
+// Drops what both begin with. False: they differ behind it.
+bool pass(Side& a, Side& b, bool keys) {
+  const std::size_t most = std::min(a.prints.size(), b.prints.size());
+  std::size_t same = 0;
+  while (same < most && a.prints[same].data == b.prints[same].data &&
+         (!keys || a.prints[same].key == b.prints[same].key))
+    ++same;
+  for (Side* const side : {&a, &b}) {
+    side->passed += same;
+    side->prints.erase(side->prints.begin(), side->prints.begin() + static_cast<std::ptrdiff_t>(same));
+  }
+  return same == most;
+}
+
+}  // namespace
+
+Located Side::locate(std::size_t i) const {
+  const Print& print = prints[i];
   source_->sequences(print.chunk, table_);
-  const auto s = std::find_if(table_.begin(), table_.end(), [&](const SequenceInfo& i) { return i.row == print.row; });
-  return {.number = number,
+  const auto s =
+      std::find_if(table_.begin(), table_.end(), [&](const SequenceInfo& each) { return each.row == print.row; });
+  return {.number = passed + i,
           .key = s == table_.end() ? "" : source_->key_text(s->key),
           .at = source_->place(print.chunk, print.row)};
 }
 
-const Chunk& Side::chunk_of(std::size_t number) const {
-  if (loaded_ != prints[number].chunk) source_->read(loaded_ = prints[number].chunk, chunk_);
+const Chunk& Side::chunk_of(std::size_t i) const {
+  if (loaded_ != prints[i].chunk) source_->read(loaded_ = prints[i].chunk, chunk_);
   return chunk_;
+}
+
+void read_sides(Side& a, Side& b, bool keys, const CompareOptions& options) {
+  const std::vector<Turn> turns = turns_of(a.source(), b.source());
+  const std::uint64_t all = add_sat(total(a.source().chunks()).bytes, total(b.source().chunks()).bytes);
+  std::uint64_t done = 0;
+  bool alike = true;  // so far
+  in_order<Printed>(
+      turns.size(), threads_of(options.jobs),
+      [&](std::uint64_t i, Printed& item) {
+        const Turn turn = turns[static_cast<std::size_t>(i)];
+        print((turn.second ? b : a).source(), turn.chunk, item);
+      },
+      [&](std::uint64_t i, Printed& item) {
+        const Turn turn = turns[static_cast<std::size_t>(i)];
+        Side& side = turn.second ? b : a;
+        side.prints.insert(side.prints.end(), item.prints.begin(), item.prints.end());
+        alike = alike && pass(a, b, keys);
+        done += side.source().chunks()[turn.chunk].bytes;
+        if (options.progress) options.progress(done, all);
+      });
 }
 
 }  // namespace batchfeed

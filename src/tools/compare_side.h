@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One of two corpora that are compared: all of its sequences as hashes.
+// The two corpora that are compared: their sequences as hashes.
 #pragma once
 
 #include <batchfeed/compare.h>
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -22,15 +23,20 @@ struct Print {
   std::uint64_t whole(bool keys) const { return keys ? Fingerprint().add(key).add(data).value() : data; }
 };
 
+// A corpus and the hashes of its sequences. Not thread-safe.
 class Side {
  public:
-  // Reads all of the source. Progress counts from `before`, the bytes of the corpus read earlier, to `all`.
-  Side(std::shared_ptr<const Source> source, const CompareOptions& options, std::uint64_t before, std::uint64_t all);
+  explicit Side(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
-  Located locate(std::size_t number) const;
-  // The chunk of a sequence: read again, unless it is the one of the last call.
-  const Chunk& chunk_of(std::size_t number) const;
+  const Source& source() const { return *source_; }
+  std::uint64_t sequences() const { return passed + prints.size(); }
 
+  // Of prints[i]:
+  Located locate(std::size_t i) const;
+  // Its chunk: read again, unless it is the one of the last call.
+  const Chunk& chunk_of(std::size_t i) const;
+
+  std::uint64_t passed = 0;   // sequences in front of `prints`
   std::vector<Print> prints;  // in the order of the corpus
 
  private:
@@ -39,5 +45,9 @@ class Side {
   mutable Chunk chunk_;
   mutable std::uint32_t loaded_ = ~0u;
 };
+
+// Reads all of both, side by side. Sequences that are the same, keys (if `keys`) and data, in both from the beginning
+// on are passed: memory is needed from the first difference on.
+void read_sides(Side& a, Side& b, bool keys, const CompareOptions& options);
 
 }  // namespace batchfeed

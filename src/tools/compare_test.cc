@@ -8,6 +8,7 @@
 
 #include "join/join.h"
 #include "model/shared_source.h"
+#include "tools/compare_side.h"
 #include "tools/testing.h"
 
 namespace batchfeed {
@@ -57,6 +58,35 @@ TEST(Compare, EachStreamMayHaveThePrecisionOfTheOther) {
   const Comparison same = compare(both("a", Element::f64), both("b", Element::f32));
   EXPECT_TRUE(same.equal());
   EXPECT_EQ(same.same, 2u);
+}
+
+// However the two are cut into chunks, only what comes from the first difference on is held.
+TEST(Compare, WhatBothBeginWithIsNotHeld) {
+  const ScratchFolder folder;
+  const std::string text = ragged_text(400), changed = ragged_text(400, {.changed = 391});
+  const auto passed = [&](const std::string& of_a, const std::string& of_b, std::uint64_t chunk_bytes, bool keys) {
+    Side a(ragged(folder, "a", of_a)), b(ragged(folder, "b", of_b, chunk_bytes));
+    std::uint64_t most = 0;
+    CompareOptions options;
+    options.jobs = 2;
+    options.progress = [&](std::uint64_t, std::uint64_t) {
+      most = std::max<std::uint64_t>({most, a.prints.size(), b.prints.size()});
+    };
+    read_sides(a, b, keys, options);
+    EXPECT_EQ(a.passed, b.passed);
+    EXPECT_EQ(a.sequences(), 400u);
+    EXPECT_EQ(b.sequences(), 400u);
+    EXPECT_LE(most, 40u);
+    return a.passed;
+  };
+  for (const std::uint64_t chunk_bytes : {10u, 64u, 500u}) {
+    EXPECT_EQ(passed(text, text, chunk_bytes, true), 400u);
+    EXPECT_EQ(passed(text, changed, chunk_bytes, true), 391u);
+    EXPECT_EQ(passed(text, ragged_text(400, {.offset = 5}), chunk_bytes, false), 400u);
+  }
+  Side a(ragged(folder, "a", text)), b(ragged(folder, "b", ragged_text(400, {.offset = 5})));
+  read_sides(a, b, true, {});
+  EXPECT_EQ(a.passed, 0u);
 }
 
 TEST(Compare, AChangedValueIsLocated) {
