@@ -2,11 +2,17 @@
 #include "join/key_index.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/sort_by_key.h"
 #include "model/total.h"
 
 namespace batchfeed::join {
+namespace {
+
+constexpr std::size_t kEntriesOfBucket = 8;  // at most, if keys are spread evenly
+
+}  // namespace
 
 KeyIndex::KeyIndex(const Source& source, bool in_turn) : in_turn_(in_turn) {
   std::vector<SequenceInfo> table;
@@ -38,12 +44,42 @@ std::size_t KeyIndex::next_turn(std::size_t first) const {
   return from < entries_.size() && entries_[from].key == entries_[first].key ? from : first;
 }
 
+void KeyIndex::set_up_buckets() {
+  const std::uint64_t range = entries_.back().key - entries_.front().key;
+  const auto bits = static_cast<unsigned>(std::bit_width(range));
+  const auto of_number = static_cast<unsigned>(std::bit_width(entries_.size() / kEntriesOfBucket)) + 1;
+  bucket_bits_ = bits - std::min(bits, of_number);
+  buckets_.resize((range >> bucket_bits_) + 2);
+  std::size_t bucket = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    while (bucket <= bucket_of(entries_[i].key)) buckets_[bucket++] = i;
+  }
+  buckets_[bucket] = entries_.size();
+}
+
+// The first entry with this key, or null.
+const KeyIndex::Entry* KeyIndex::search(std::uint64_t key) {
+  if (entries_.empty() || key < entries_.front().key || key > entries_.back().key) return nullptr;
+  if (buckets_.empty()) set_up_buckets();
+  const std::size_t bucket = bucket_of(key);
+  const Entry *const begin = entries_.data() + buckets_[bucket], *const end = entries_.data() + buckets_[bucket + 1];
+  const Entry* const found =
+      std::lower_bound(begin, end, key, [](const Entry& e, std::uint64_t k) { return e.key < k; });
+  return found != end && found->key == key ? found : nullptr;
+}
+
+void KeyIndex::ask_ahead(std::uint64_t soon, std::uint64_t later) const noexcept {
+  if (buckets_.empty()) return;
+  if (const std::size_t bucket = bucket_of(later); bucket < buckets_.size()) __builtin_prefetch(&buckets_[bucket]);
+  if (const std::size_t bucket = bucket_of(soon); bucket < buckets_.size())
+    __builtin_prefetch(entries_.data() + buckets_[bucket]);
+}
+
 const Location* KeyIndex::find(std::uint64_t key) {
   if (next_ >= entries_.size() || entries_[next_].key != key || (next_ > 0 && entries_[next_ - 1].key == key)) {
-    const auto found = std::lower_bound(entries_.begin(), entries_.end(), key,
-                                        [](const Entry& e, std::uint64_t k) { return e.key < k; });
-    if (found == entries_.end() || found->key != key) return nullptr;
-    next_ = static_cast<std::size_t>(found - entries_.begin());
+    const Entry* const found = search(key);
+    if (found == nullptr) return nullptr;
+    next_ = static_cast<std::size_t>(found - entries_.data());
   }
   if (in_turn_) next_ = next_turn(next_);
   used_[next_] = true;

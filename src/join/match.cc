@@ -52,7 +52,12 @@ class Matcher {
     for (const SequenceInfo& own : table_) rows = std::max(rows, std::uint64_t{own.row} + 1);
     resize(first + rows);
     ChunkInfo info{.sequences = 0, .samples = 0, .bytes = primary().chunks()[chunk].bytes};
-    for (const SequenceInfo& own : table_) {
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      if (i + 2 * KeyIndex::kAhead < table_.size()) {
+        for (const KeyIndex& index : indices_)
+          index.ask_ahead(table_[i + KeyIndex::kAhead].key, table_[i + 2 * KeyIndex::kAhead].key);
+      }
+      const SequenceInfo& own = table_[i];
       ++total_;
       const std::uint32_t samples = find(own, chunk) ? nominal(own, chunk) : 0;
       if (samples == 0) {

@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "model/read_chunk.h"
 #include "model/total.h"
-#include "tools/repeats.h"
+#include "tools/duplicates.h"
 #include "tools/row_hash.h"
 #include "tools/stream_tally.h"
 #include "tools/tally.h"
@@ -160,7 +160,7 @@ class Surveyor {
       for (std::size_t s = 0; s < parts[0].streams.size(); ++s) parts[0].streams[s].merge(parts[i].streams[s]);
     }
     for (StreamTally& stream : parts[0].streams) out_.streams.push_back(stream.finish());
-    out_.duplicates = count_repeats(hashes, parts[0].hashed, thinned_);
+    out_.duplicates = count_duplicates(hashes, parts[0].hashed, thinned_);
     choose_labels();
     tally_.into(out_.check);
     out_.check.sequences = out_.sequences;

@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "base/hash.h"
-#include "tools/repeats.h"
+#include "tools/duplicates.h"
 
 namespace batchfeed {
 namespace {
@@ -63,22 +63,22 @@ TEST(SurveyOf, AMixtureIsThatOfAllItsCorpora) {
 }
 
 // Of more than 2^20 short sequences a part of the hashes is looked at.
-TEST(Survey, EstimatesRepeatsOfManySequences) {
-  const auto repeats = [](std::uint64_t different, std::uint64_t sequences) {
+TEST(Survey, EstimatesDuplicatesAmongManySequences) {
+  const auto duplicates = [](std::uint64_t different, std::uint64_t sequences) {
     std::vector<std::uint64_t> kept;
     for (std::uint64_t i = 0; i < sequences; ++i) {
       const std::uint64_t hash = Fingerprint().add(i % different).value();
       if (hash % 8 == 0) kept.push_back(hash);
     }
-    return count_repeats(kept, sequences, 3);
+    return count_duplicates(kept, sequences, 3);
   };
-  EXPECT_EQ(repeats(800'000, 800'000), 0u);
-  EXPECT_NEAR(static_cast<double>(repeats(700'000, 800'000)), 100'000, 3'000);
-  EXPECT_NEAR(static_cast<double>(repeats(10'000, 800'000)), 790'000, 1'000);
-  EXPECT_NEAR(static_cast<double>(repeats(70, 800'000)), 799'930, 200);
-  EXPECT_NEAR(static_cast<double>(repeats(1, 800'000)), 799'999, 8);
+  EXPECT_EQ(duplicates(800'000, 800'000), 0u);
+  EXPECT_NEAR(static_cast<double>(duplicates(700'000, 800'000)), 100'000, 3'000);
+  EXPECT_NEAR(static_cast<double>(duplicates(10'000, 800'000)), 790'000, 1'000);
+  EXPECT_NEAR(static_cast<double>(duplicates(70, 800'000)), 799'930, 200);
+  EXPECT_NEAR(static_cast<double>(duplicates(1, 800'000)), 799'999, 8);
   std::vector<std::uint64_t> none;
-  EXPECT_EQ(count_repeats(none, 0, 3), 0u);
+  EXPECT_EQ(count_duplicates(none, 0, 3), 0u);
 
   const TempFolder folder;
   std::string text;

@@ -14,7 +14,7 @@ namespace batchfeed {
 // among `hashes` times 2^thinned, or all but as many different ones as `hashes` show. The first fails where a few
 // hashes make up most of the corpus, the second is too coarse where nearly all differ; their variances are as the sums
 // of (times - 1)^2 and of 1 over the different hashes.
-inline std::uint64_t count_repeats(std::vector<std::uint64_t>& hashes, std::uint64_t sequences, unsigned thinned) {
+inline std::uint64_t count_duplicates(std::vector<std::uint64_t>& hashes, std::uint64_t sequences, unsigned thinned) {
   std::sort(hashes.begin(), hashes.end());
   std::uint64_t different = 0;
   double squares = 0;
