@@ -251,6 +251,9 @@ const std::byte* bytes_at(const io::File& file, const io::Block& block, std::uin
   return scratch.data();
 }
 
+// Factors are doubles where Kaldi's are, so that each value is its value to the last bit.
+float step_of(float range, double part) noexcept { return static_cast<float>(static_cast<double>(range) * part); }
+
 // CM: for each column four 16-bit marks in the range of values; behind these, by columns, one byte
 // for each row, which interpolates between two marks of its column.
 template <class T>
@@ -270,7 +273,8 @@ void expand_cm1(const std::byte* data, const Item& item, std::uint64_t first, st
       } else if (code <= 192) {
         value = mark[1] + (mark[2] - mark[1]) * static_cast<float>(code - 64) * (1 / 128.0F);
       } else {
-        value = mark[2] + (mark[3] - mark[2]) * static_cast<float>(code - 192) * (1 / 63.0F);
+        const double part = static_cast<double>((mark[3] - mark[2]) * static_cast<float>(code - 192)) * (1 / 63.0);
+        value = static_cast<float>(static_cast<double>(mark[2]) + part);
       }
       out[r * item.cols + c] = static_cast<T>(value);
     }
@@ -327,13 +331,13 @@ void read_rows(const io::File& file, const io::Block& block, const Item& item, s
       break;
     case Kind::cm1: expand_cm1(from, item, first, count, out); break;
     case Kind::cm2: {
-      const float step = item.range * static_cast<float>(1.0 / 65535.0);
+      const float step = step_of(item.range, 1.0 / 65535.0);
       for (std::size_t i = 0; i < values; ++i)
         out[i] = static_cast<T>(item.least + static_cast<float>(load<std::uint16_t>(from + 2 * i)) * step);
       break;
     }
     case Kind::cm3: {
-      const float step = item.range * static_cast<float>(1.0 / 255.0);
+      const float step = step_of(item.range, 1.0 / 255.0);
       for (std::size_t i = 0; i < values; ++i)
         out[i] = static_cast<T>(item.least + static_cast<float>(std::to_integer<int>(from[i])) * step);
       break;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/saturate.h"
 #include "io/file_cache.h"
 #include "io/list.h"
 #include "io/path_policy.h"
@@ -155,7 +156,14 @@ class Builder {
         const ScpLine entry = parse_scp_line(lines.text(), at, context_.limits);
         key = entry.key;
         const std::uint32_t number = file_number(entry.path, at);
-        add(entry.key, at, number, entry.offset, item_of(number, entry.offset, at), &entry);
+        try {
+          add(entry.key, at, number, entry.offset, item_of(number, entry.offset, at), &entry);
+        } catch (const Error& e) {
+          if (e.fault().at.file == at.file) throw;
+          Fault fault = e.fault();  // of the file that the line names
+          fault.what += " (listed at " + at.file + ':' + std::to_string(at.line) + ", key '" + key + "')";
+          throw Error(std::move(fault));
+        }
       });
       lines.keep(sizeof(Entry), key);
     }
@@ -200,9 +208,16 @@ class Builder {
       std::array<char, 512> raw;
       const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(raw.size(), file.size() - at));
       file.read(at, std::as_writable_bytes(std::span(raw).first(n)));
-      const std::size_t end = std::string_view(raw.data(), n).find_first_of(std::string_view(" \t\n\r\0", 5));
-      key.append(raw.data(), std::min(end, n));
-      at += std::min(end, n);
+      std::string_view piece(raw.data(), n);
+      if (key.empty()) {
+        const std::size_t blank = std::min(piece.find_first_not_of('\n'), n);
+        piece.remove_prefix(blank);
+        at += blank;
+        if (piece.empty()) continue;
+      }
+      const std::size_t end = piece.find_first_of(std::string_view(" \t\n\r\0", 5));
+      key += piece.substr(0, end);
+      at += std::min(end, piece.size());
       if (key.size() > context_.limits.key_bytes) {
         throw Error(Fault{.kind = FaultKind::limit,
                           .id = "limit.key",
@@ -210,12 +225,8 @@ class Builder {
                           .what = "a key of more than " + counted(context_.limits.key_bytes, "byte"),
                           .hint = "is this a Kaldi archive? else raise limits.key_bytes"});
       }
-      if (end >= n) continue;
-      const char stop = raw[end];
-      if (key.empty() && stop == '\n') {
-        ++at;
-        continue;
-      }
+      if (end == piece.npos) continue;
+      const char stop = piece[end];
       const bool is_line = stop == '\n' || stop == '\r' || stop == '\0';
       if (is_line && !(options_.alignment && stop != '\0'))
         fail({.file = file.path(), .byte = at, .has_byte = true}, "kaldi.key",
@@ -285,7 +296,17 @@ class Builder {
         index_.chunk_first.push_back(i);
         frames = 0;
       }
-      frames += index_.entries[i].frames;
+      const Entry& e = index_.entries[i];
+      frames += e.frames;
+      const std::uint64_t values = mul_sat(frames, index_.dim), most = context_.limits.chunk_values;
+      if (values <= most) continue;
+      throw Error(Fault{.kind = FaultKind::limit,
+                        .id = "limit.chunk-values",
+                        .at = {.file = index_.paths[e.file], .byte = e.offset, .has_byte = true},
+                        .what = "the chunk up to this utterance has " + counted(values, "value") + ", the limit is " +
+                                std::to_string(most),
+                        .hint = "lower `chunk_frames`, or raise limits.chunk_values",
+                        .stream = options_.name});
     }
     index_.chunk_first.push_back(index_.entries.size());
   }

@@ -12,36 +12,38 @@
 namespace batchfeed::kaldi {
 namespace {
 
-// The first bytes of the first object of an archive or a list, without its key.
+constexpr int kTries = 1000;  // files of a list that are looked for
+
+std::string bytes_at(const io::File& file, std::uint64_t offset, const Limits& limits) {
+  if (offset >= file.size()) return {};
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(file.size() - offset, limits.key_bytes + 64)),
+                   '\0');
+  file.read(offset, std::as_writable_bytes(std::span(head)));
+  return head;
+}
+
+// The first bytes of the first object of an archive, or of a list the first whose file is there, without its key.
 std::string first_object(const std::string& path, const OpenContext& context) {
   const Limits& limits = context.limits;
-  std::string file = path;
-  std::uint64_t offset = 0;
-  bool key = true;
-  if (is_list(path)) {
-    const io::File list(path, context.file_system, context.limits);
-    io::LineReader lines(list, io::LineEnd::any, limits.list_line_bytes, "list_line_bytes");
-    while (lines.next()) {
-      if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;
-      const ScpLine entry = parse_scp_line(
-          lines.text(), {.file = path, .byte = lines.begin(), .line = lines.number(), .has_byte = true}, limits);
-      file = entry.path;
-      offset = entry.offset;
-      key = false;
-      break;
-    }
-    if (key) return {};
-  }
-  const io::File data(file, context.file_system);
-  if (offset >= data.size()) return {};
-  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(data.size() - offset, limits.key_bytes + 64)),
-                   '\0');
-  data.read(offset, std::as_writable_bytes(std::span(head)));
-  if (key) {
+  if (!is_list(path)) {
+    std::string head = bytes_at(io::File(path, context.file_system), 0, limits);
     const std::size_t from = std::min(head.find_first_not_of(" \t\r\n"), head.size());
     head.erase(0, std::min(head.find_first_of(" \t\r\n", from), head.size() - 1) + 1);
+    return head;
   }
-  return head;
+  const io::File list(path, context.file_system, context.limits);
+  io::LineReader lines(list, io::LineEnd::any, limits.list_line_bytes, "list_line_bytes");
+  for (int tried = 0; tried < kTries && lines.next();) {
+    if (lines.text().find_first_not_of(" \t") == std::string_view::npos) continue;
+    ++tried;
+    const Position at{.file = path, .byte = lines.begin(), .line = lines.number(), .has_byte = true};
+    try {
+      const ScpLine entry = parse_scp_line(lines.text(), at, limits);
+      return bytes_at(io::File(entry.path, context.file_system), entry.offset, limits);
+    } catch (const Error&) {  // given again when the list is opened
+    }
+  }
+  return {};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "formats/kaldi/index.h"
+#include "formats/kaldi/infer.h"
 #include "io/block.h"
 #include "support/each_sequence.h"
 #include "support/fault_of.h"
@@ -123,6 +124,66 @@ TEST_F(Kaldi, ReadsMatricesOfAllKinds) {
     EXPECT_NEAR(cm[1][0], 200, 1e-3);
     EXPECT_NEAR(cm[1][1], 100, 1e-3);
   }
+}
+
+// Values whose last bit depends on which factors are doubles; from Kaldi's formulas, computed with NumPy.
+TEST_F(Kaldi, ExpandsToTheLastBit) {
+  const std::string range = f32(-13.7F) + f32(41.3F), marks = le16(0) + le16(10'000) + le16(40'000) + le16(65'535);
+  EXPECT_EQ(read("a.ark", "u " + kBinary + "CM " + range + le32(3) + le32(1) + marks + "\xCD\xDC\xFA")["u"],
+            (Rows{{14.82849407196045}, {18.659944534301758}, {26.322847366333008}}));
+  EXPECT_EQ(read("a.ark", "u " + kBinary + "CM3 " + range + le32(3) + le32(1) + "\x8\x9\xC8")["u"],
+            (Rows{{-12.404314041137695}, {-12.242352485656738}, {18.692153930664062}}));
+}
+
+// An object that is stored by columns is read once for all of its ranges in a chunk.
+TEST_F(Kaldi, ReadsManyRangesOfOneCompressedObject) {
+  constexpr std::uint32_t kRows = 100'000;
+  std::string codes, list;
+  for (std::uint32_t i = 0; i < kRows; ++i) codes += static_cast<char>(i % 251);
+  const std::string ark = folder_.write("a.ark", "u " + kBinary + "CM " + f32(0) + f32(65'535) + le32(kRows) + le32(1) +
+                                                     le16(0) + le16(64) + le16(192) + le16(255) + codes);
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    list += "u" + std::to_string(i) + ' ' + ark + ":2[" + std::to_string(i * 100) + ':' + std::to_string(i * 100 + 1) +
+            "]\n";
+  }
+  const auto source = open("a.scp", list);
+  const ::batchfeed::testing::FaultySys sys;
+  const std::map<std::string, Rows> found = read(*source);
+  const std::vector<std::string> names = sys.names();
+  EXPECT_LE(std::count(names.begin(), names.end(), "pread"), 10);
+  ASSERT_EQ(found.size(), 1000u);
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    const Rows& rows = found.at("u" + std::to_string(i));
+    EXPECT_NEAR(rows.at(0).at(0), i * 100 % 251, 1e-3);
+    EXPECT_NEAR(rows.at(1).at(0), (i * 100 + 1) % 251, 1e-3);
+  }
+}
+
+TEST_F(Kaldi, PassesOverBlankLinesByPieces) {
+  const std::string blank(1 << 20, '\n');
+  const ::batchfeed::testing::FaultySys sys;
+  EXPECT_EQ(read("a.ark", blank + "u [ 1 2 ]\n" + blank + "v [ 3 4 ]\n"),
+            (std::map<std::string, Rows>{{"u", {{1, 2}}}, {"v", {{3, 4}}}}));
+  const std::vector<std::string> names = sys.names();
+  EXPECT_LE(std::count(names.begin(), names.end(), "pread"), 10'000);
+}
+
+// Which line of a list a fault of an archive comes from is said, and check finds all.
+TEST_F(Kaldi, FindsAllThatAListNamesInVain) {
+  const std::string list = "u nosuch.ark:2\nw nosuch2.ark:5\n";
+  try {
+    open("l.scp", list);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.fault().id, "io.open");
+    EXPECT_THAT(e.fault().what, ::testing::EndsWith("(listed at " + (folder_ / "l.scp") + ":1, key 'u')"));
+  }
+  check_ = true;
+  EXPECT_THROW(open("l.scp", list), Error);  // kaldi.no-utterances
+  EXPECT_EQ(reported_, (std::vector<std::string>{"io.open", "io.open"}));
+  const std::string labels = folder_.write("b.ark", "v 1 2 3\n");
+  EXPECT_TRUE(holds_alignments(folder_.write("m.scp", list + "v " + labels + ":2\n"), {}));
+  EXPECT_FALSE(holds_alignments(folder_.write("m.scp", list), {}));
 }
 
 TEST_F(Kaldi, ReadsListsWithOffsetsAndRanges) {
@@ -282,6 +343,12 @@ TEST_F(Kaldi, BoundsWhatAFileMaySay) {
   EXPECT_EQ(read("c.scp", "u " + ark + ":2[0:2]\n").at("u").size(), 3u);
   limits_.dim = 2;
   EXPECT_EQ(fault("a.ark", "u " + matrix(1, 3, {1, 2, 3})), "limit.dim");
+  limits_.chunk_values = 4;
+  const std::string two = "u " + matrix(1, 2, {1, 2}) + "v " + matrix(1, 2, {1, 2});
+  EXPECT_EQ(read("a.ark", two).size(), 2u);
+  EXPECT_EQ(fault("a.ark", two + "w " + matrix(1, 2, {1, 2})), "limit.chunk-values");
+  options_.chunk_frames = 1;
+  EXPECT_EQ(read("a.ark", two + "w " + matrix(1, 2, {1, 2})).size(), 3u);
 }
 
 TEST_F(Kaldi, RefusesListsThatSaySomethingElse) {

@@ -16,6 +16,7 @@
 #include "io/file_cache.h"
 #include "model/context_window.h"
 #include "model/row_source.h"
+#include "model/stream_faults.h"
 
 namespace batchfeed::kaldi {
 namespace {
@@ -131,6 +132,10 @@ class KaldiSource final : public RowSource {
         const Entry& e = index_.entries[order[n]];
         T* const rows = out[static_cast<std::size_t>(order[n] - run.from)];
         if (&e == &object || std::uint64_t{e.first} + e.frames > item.rows) item = item_of(*file, e, block);
+        // Rows of such an object cannot be read apart, so it is read once for all its entries.
+        if (item.kind == Kind::cm1 && block.find({item.data, item.end}) == nullptr && n + 1 < order.size() &&
+            same_object(object, index_.entries[order[n + 1]]))
+          block.fill(*file, {item.data, item.end});
         is_text(item) ? wanted.push_back({e.first, e.frames, rows}) : one(*file, block, item, e, rows);
       }
       if (!wanted.empty()) read_text<T>(*file, item, wanted);
@@ -181,7 +186,7 @@ class KaldiSource final : public RowSource {
       const Entry& e = index_.entries[i];
       rows.push_back(at + window_.left * dim);
       column.begin.push_back(static_cast<std::uint64_t>(at - column.as<T>()));
-      column.first_sample.push_back(column.first_sample.back() + e.frames);
+      column.first_sample.push_back(expect_offset(std::uint64_t{column.first_sample.back()} + e.frames));
       at = rows.back() + (e.frames + window_.right) * dim;
     }
     Buffer<std::byte> scratch;
@@ -239,7 +244,7 @@ class KaldiSource final : public RowSource {
         column.indices.push_back(label);
         column.first_value.push_back(static_cast<std::uint32_t>(column.indices.size()));
       }
-      column.first_sample.push_back(static_cast<std::uint32_t>(column.indices.size()));
+      column.first_sample.push_back(expect_offset(column.indices.size()));
     }
     column.values.resize(column.indices.size() * sizeof(T));
     std::fill_n(column.as<T>(), column.indices.size(), T{1});
