@@ -145,6 +145,8 @@ CheckResult check_input(const CheckArguments& a, const CheckOptions& options, co
 // `findings`.
 std::optional<Corpus> load(CorpusArguments corpus, Console& console, Findings& findings, const Report& report) {
   corpus.all_faults = true;
+  corpus.cache_index = false;  // a check looks at all data
+  corpus.cache_dir.clear();
   try {
     return load_corpus(corpus, console, report);
   } catch (const Error& error) {

@@ -43,7 +43,10 @@ void from_text(const CorpusArguments& arguments, Console& console, const Report&
   }
   corpus.inferred = infer_ctf(
       options.files, console.progress(fmt::format("looking at {}", std::filesystem::path(file).filename().string())),
-      arguments.limits(), corpus.setup.file_system);
+      arguments.limits(), corpus.setup.file_system,
+      {.keep = arguments.text == nullptr && (arguments.cache_index || !arguments.cache_dir.empty()),
+       .directory = arguments.cache_dir,
+       .rebuild = arguments.rebuild_cache});
   for (const Notice& notice : rare_streams(*corpus.inferred, arguments.limits(), corpus.setup.file_system))
     report(notice);
   for (const Inferred::Stream& stream : corpus.inferred->streams) options.streams.push_back(stream.spec);

@@ -28,7 +28,7 @@ struct CorpusArguments {
   std::vector<std::string> map_path;
   std::vector<std::string> roots;
   std::string cache_dir;
-  bool cache_index = false;
+  bool cache_index = false, rebuild_cache = false;
   std::optional<OrderKind> order;
   std::optional<std::uint64_t> seed, window, window_samples;
   std::vector<double> mix_weights;

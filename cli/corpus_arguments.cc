@@ -111,9 +111,10 @@ void CorpusArguments::add_configuration(CLI::App& app) {
 
 void CorpusArguments::add_index(CLI::App& app) {
   const char* const index = "Index";
-  app.add_flag("--cache-index", cache_index, "Keep the index beside the data, or in the user's cache folder")
+  app.add_flag("--cache-index", cache_index,
+               "Keep the index, and inferred streams, beside the data, or in the user's cache folder")
       ->group(index);
-  app.add_option("--cache-dir", cache_dir, "Keep the index in this folder")->type_name("DIR")->group(index);
+  app.add_option("--cache-dir", cache_dir, "Keep them in this folder")->type_name("DIR")->group(index);
   app.add_option("--threads", threads, "Threads that index and parse (default: one per core)")
       ->type_name("N")
       ->group(index);

@@ -59,6 +59,7 @@ std::string text(const IndexBuild& build) {
 int run_index(const IndexArguments& a, Console& console) {
   CorpusArguments arguments = a.corpus;
   arguments.cache_index = true;
+  arguments.rebuild_cache = a.rebuild;
   const Corpus corpus = load_corpus(arguments, console);
   const auto began = std::chrono::steady_clock::now();
   const std::vector<IndexBuild> builds = build_indexes(corpus.setup, a.rebuild);

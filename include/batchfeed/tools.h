@@ -119,9 +119,15 @@ struct Inferred {
 };
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},
                    const Limits& limits = {}, const FileSystem& file_system = {});
+// Whether and where the streams of each file are kept on disk, as CtfOptions has it for its index.
+struct InferCache {
+  bool keep = false;
+  std::string directory = {};
+  bool rebuild = false;  // what was kept does not count
+};
 // Of several shards of one corpus: what fits all of them.
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress = {}, const Limits& limits = {},
-                   const FileSystem& file_system = {});
+                   const FileSystem& file_system = {}, const InferCache& cache = {});
 // For the corpora of a mixture: gives inferred streams (CtfOptions::seen) of one name the storage and dim that fit all
 // of them, as infer_ctf() does for shards; then does the same for labels by fit_labels().
 void fit_inferred(std::vector<std::vector<SourceOptions>>& mix, const Limits& limits = {},

@@ -109,6 +109,19 @@ def opening_of(
     return FromSources(many, bounds, dict(options), storage)
 
 
+def keeping_streams(opening: Opening, folder: str) -> Opening:
+    """The same, but streams that are inferred of text are kept in a folder; "": beside the data."""
+    if isinstance(opening, FromFile):
+        return replace(opening, kept_in=folder)
+
+    def kept(one: Any) -> Any:
+        return replace(one, cache_index=True, cache_dir=folder or one.cache_dir) if isinstance(one, CTF) else one
+
+    if isinstance(opening, FromSources) and not isinstance(opening.sources, Mix):
+        return replace(opening, sources=[kept(one) for one in opening.sources])
+    return opening
+
+
 def look_at(opening: Opening) -> None:
     """Raises what is wrong with options and files, as far as it can be found without reading a corpus.
 
@@ -263,6 +276,7 @@ class FromFile:
     folder: str = field(default_factory=working_directory)
     path_map: list[tuple[str, str]] = field(default_factory=list)
     all_faults: bool = False  # of a configuration: `report` gets each, and the first is raised at the end
+    kept_in: Optional[str] = None  # of text: the folder its inferred streams are kept in; "": beside it. None: they are not
 
     def __post_init__(self) -> None:
         if not isinstance(self.section, str):
@@ -323,6 +337,8 @@ class FromFile:
         if kind != "config":
             corpus = _corpus(files[0], remote, limits)
             source = type(corpus)(self.files, dtype=self.dtype or corpus.dtype)
+            if isinstance(source, CTF) and self.kept_in is not None:
+                source = replace(source, cache_index=True, cache_dir=self.kept_in or None)
             return FromSources([source], self.limits, self.options, self.storage, self.folder).setup(report)
         element = None if self.dtype is None else _element(self.dtype)
         loaded = _core.load_config(self.files, self.set, self.section, element, report, remote, limits, self.all_faults)

@@ -114,7 +114,7 @@ class CTF:
     chunk_bytes
         size of a chunk: what is read at once and shuffled as one
     cache_index
-        keep the index in a file, so that the next reader opens at once
+        keep the index, and inferred streams, in files, so that the next reader opens at once
     cache_dir
         in this folder; None: beside the data, or in the user's cache where that cannot be written
     """
@@ -168,7 +168,8 @@ class CTF:
             return specs, bool(self.skip_sequence_ids), None
         if not files:
             raise usage("python.no-file", "no file given")
-        inferred = _core.infer_ctf(files, None, setup.file_system, setup.limits)
+        folder = _path("cache_dir", self.cache_dir) or ""
+        inferred = _core.infer_ctf(files, None, setup.file_system, setup.limits, flag("cache_index", self.cache_index), folder)
         if not inferred.streams:
             raise usage("python.no-stream", "no stream (|name ...) found in it", "is it in the text format?", path=files[0])
         options.seen = inferred.seen

@@ -131,7 +131,9 @@ def info(
     return glance(_core.describe(setup), inferred, files)
 
 
-def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Optional[_core.Inferred], list[str]]:
+def _inferred(
+    opening: _open.Opening, progress: Optional[Progress], anew_in: Optional[str] = None
+) -> tuple[Optional[_core.Inferred], list[str]]:
     if isinstance(opening, _open.FromSetup):
         return None, []
     limits = _open.core_limits(opening.limits)
@@ -148,7 +150,8 @@ def _inferred(opening: _open.Opening, progress: Optional[Progress]) -> tuple[Opt
         return None, []
     if _core.detect_format(files, remote, limits) != "ctf":
         return None, []
-    return _core.infer_ctf(files, told(progress), remote, limits), files
+    keep = anew_in is not None
+    return _core.infer_ctf(files, told(progress), remote, limits, keep, anew_in or "", keep), files
 
 
 @dataclass(frozen=True)
@@ -180,17 +183,22 @@ def index(
 ) -> list[IndexInfo]:
     """Makes sure that every file of text or of MLF labels has an index cache, so that later readers open at once.
 
-    A reader uses it if its sources have cache_index=True, or its configuration cacheIndex = true. Returns what was done
+    Streams that are inferred of text are kept too. A reader uses both if its sources have cache_index=True, or its
+    configuration cacheIndex = true. Returns what was done
     for each file. Raises FileError if a file cannot be read; of a cache that cannot be written the logger "batchfeed"
     warns, and its `cache` is None.
     """
-    setup = opening_of(what, section, set, dtype, limits, storage_options, path_map=path_map).setup(log)
+    folder = "" if cache_dir is None else path("cache_dir", cache_dir)
+    opening = opening_of(what, section, set, dtype, limits, storage_options, path_map=path_map)
+    if flag("rebuild", rebuild):
+        _inferred(opening, progress, anew_in=folder)
+    setup = _open.keeping_streams(opening, folder).setup(log)
     setup.set_report(log)
     setup.set_progress(told(progress))
-    setup.cache_index("" if cache_dir is None else path("cache_dir", cache_dir))
+    setup.cache_index(folder)
     return [
         IndexInfo(b.file, b.cache or None, b.was_valid, b.why or None, b.sequences, b.samples, b.chunks, b.bytes)
-        for b in _core.build_indexes(setup, flag("rebuild", rebuild))
+        for b in _core.build_indexes(setup, rebuild)
     ]
 
 

@@ -83,16 +83,18 @@ void bind_config(nb::module_& m) {
   m.def(
       "infer_ctf",
       [](const std::vector<std::string>& files, nb::handle progress, const FileSystem& file_system,
-         const Limits& limits) {
+         const Limits& limits, bool cache_index, const std::string& cache_dir, bool rebuild) {
         const Progress told = to_progress(progress);
         const Released unlocked;
-        Inferred all = infer_ctf(files, told, limits, file_system);
+        Inferred all = infer_ctf(files, told, limits, file_system,
+                                 {.keep = cache_index, .directory = cache_dir, .rebuild = rebuild});
         // Nobody is told of slips here: all streams count, and reading says which sequence lacks one.
         all.streams.insert(all.streams.end(), all.rare.begin(), all.rare.end());
         all.rare.clear();
         return all;
       },
-      "files"_a, "progress"_a.none(), "file_system"_a, "limits"_a);
+      "files"_a, "progress"_a.none(), "file_system"_a, "limits"_a, "cache_index"_a = false, "cache_dir"_a = "",
+      "rebuild"_a = false);
   m.def(
       "expand_files",
       [](const std::vector<std::string>& names, const FileSystem& file_system, const Limits& limits) {

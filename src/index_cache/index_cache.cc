@@ -27,7 +27,6 @@ namespace {
 constexpr std::uint64_t kMagic = 0x0A7865646E696662u;  // "bfindex\n"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeader = 88, kChecksumAt = 80;
-constexpr std::uint64_t kMostExtra = 4096;  // formats have some dozen numbers to keep, of 8 bytes each
 // The longest key that is not itself in the data: a line's number, of up to 20 digits.
 constexpr std::uint64_t kMostNumber = 20;
 
@@ -95,14 +94,15 @@ Header decode(const RawHeader& raw) {
           .checksum = field(raw, kChecksumAt)};
 }
 
-// Whether the sequences lie inside data of `size` bytes, in order and without overlap, and none is empty.
+// Whether the sequences, if there are any, lie inside data of `size` bytes, in order and without overlap, and none is
+// empty.
 bool plausible(const IndexEntries& entries, std::uint64_t size) {
   std::uint64_t end = 0;
   for (const IndexEntry& e : entries) {
     if (e.begin < end || e.begin > size || e.bytes == 0 || e.bytes > size - e.begin || e.samples == 0) return false;
     end = e.begin + e.bytes;
   }
-  return !entries.empty();
+  return true;
 }
 
 // Why a file of `file_bytes` with this header cannot hold the index of the data in `binding`; empty if it may. Every
@@ -223,7 +223,8 @@ std::uint64_t content_fingerprint(const io::File& file) {
   return print.value();
 }
 
-std::vector<std::string> places(const std::string& name, const std::string& directory, const FileSystem& file_system) {
+std::vector<std::string> places(const std::string& name, const std::string& directory, const FileSystem& file_system,
+                                const std::string& ending) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const std::string data = io::located(name, file_system);
@@ -234,12 +235,12 @@ std::vector<std::string> places(const std::string& name, const std::string& dire
     static constexpr char kHex[] = "0123456789abcdef";
     std::string tag;
     for (std::uint64_t h = hash_text(absolute.native()); tag.size() < 16; h >>= 4) tag += kHex[h & 15];
-    const std::string tail = '.' + tag + ".bfindex";
+    const std::string tail = '.' + tag + ending;
     return (folder / (absolute.filename().native().substr(0, NAME_MAX - tail.size()) + tail)).string();
   };
   if (!directory.empty()) return {apart(io::located(directory, file_system))};
   std::vector<std::string> out;
-  if (!remote) out.push_back(data + ".bfindex");
+  if (!remote) out.push_back(data + ending);
   const char* const cache = std::getenv("XDG_CACHE_HOME");
   const char* const home = std::getenv("HOME");
   if (cache != nullptr && cache[0] == '/') {

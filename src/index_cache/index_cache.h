@@ -35,17 +35,18 @@ struct Binding {
 struct Payload {
   IndexEntries entries;  // where keys are text: key = place in `texts`, the same as in `entries`
   TextList texts;
-  std::string extra;  // the format's own
+  std::string extra;  // the format's own, of at most kMostExtra bytes
 };
+constexpr std::uint64_t kMostExtra = std::uint64_t{1} << 20;
 
 // A hash of a file's size and of some of its bytes: the first and last 64 KiB, and 4 KiB at 16 places between (all of a
 // small file). Cheap for files of any size; independent of name and time. Throws Error.
 std::uint64_t content_fingerprint(const io::File& file);
 
 // Where the cache of a data file may lie, best first: beside it, else in the
-// user's cache folder; or only in `directory` if that is given.
+// user's cache folder; or only in `directory` if that is given. `ending`: of its name, for what else is kept of a file.
 std::vector<std::string> places(const std::string& name, const std::string& directory,
-                                const FileSystem& file_system = {});
+                                const FileSystem& file_system = {}, const std::string& ending = ".bfindex");
 
 struct Loaded {
   std::optional<Payload> payload;

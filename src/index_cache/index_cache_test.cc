@@ -123,12 +123,15 @@ TEST(IndexCache, EntriesOutsideTheDataAreRefused) {
       {{.begin = 0, .bytes = 10, .samples = 0}},
       {{.begin = 0, .bytes = 0, .samples = 1}},
       {{.begin = 0, .bytes = 10, .samples = 1}, {.begin = 9, .bytes = 10, .samples = 1}},
-      {},
   };
   for (const auto& entries : bad) {
     store(at, kBinding, {.entries = entries, .texts = {}, .extra = {}});
     EXPECT_FALSE(load(at, kBinding).payload);
   }
+  store(at, kBinding, {.entries = {}, .texts = {}, .extra = "of a format that keeps no entries"});
+  EXPECT_TRUE(load(at, kBinding).payload);
+  store(at, kBinding, {.entries = {}, .texts = {}, .extra = std::string(kMostExtra + 1, 'x')});
+  EXPECT_EQ(load(at, kBinding).why, "it is damaged");
   // More texts than entries: an empty text costs 4 bytes of the file, and a key eight times as many in memory.
   Payload keys = payload();
   keys.texts = {"abc", "x", ""};

@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "base/quoted.h"
 #include "formats/ctf/ctf.h"
+#include "formats/ctf/kept_streams.h"
 #include "formats/ctf/line_map.h"
 #include "tools/expect_text.h"
 
@@ -88,12 +89,12 @@ Inferred infer_ctf(const std::string& path, std::uint64_t bytes, const Progress&
 }
 
 Inferred infer_ctf(const std::vector<std::string>& files, const Progress& progress, const Limits& limits,
-                   const FileSystem& file_system) {
+                   const FileSystem& file_system, const InferCache& cache) {
   Inferred all;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const io::File file(files[i], file_system, limits);
     if (!file.is_remote()) tools::expect_text(file);  // for a remote file it would cost one more request
-    Inferred one = ctf::infer(file, ~0ull, progress, limits);
+    Inferred one = ctf::kept_or_inferred(file, cache, progress, limits, file_system);
     if (i == 0) {
       all = std::move(one);
     } else {

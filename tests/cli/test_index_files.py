@@ -88,3 +88,34 @@ def test_a_folder_that_cannot_be_written_is_said_once(tmp_path):  # index.not-ke
     done = subprocess.run([BINARY, "cat", "a.ctf", "--cache-dir", "a.ctf"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, text())
     assert done.stderr.count("a.ctf: the index could not be kept: ") == 1 and "--cache-dir" in done.stderr
+
+
+def test_inferred_streams_are_kept_beside_the_index(tmp_path):
+    """What is kept counts instead of the data, but not for a check, nor once it is odd or to be made anew."""
+    def run(*words):
+        done = subprocess.run([BINARY, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return done.stdout + done.stderr
+
+    (tmp_path / "a.ctf").write_text(text())
+    plain = run("schema", "a.ctf")
+    run("index", "a.ctf")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ctf", CACHE, "a.ctf.bfstreams"]
+    assert run("schema", "a.ctf", "--cache-index") == plain
+    # The same size and time, and a fingerprint that does not look at this place.
+    big = "".join(f"{i} |a 1 2\n" for i in range(100_000))
+    (tmp_path / "a.ctf").write_text(big)
+    run("index", "a.ctf")
+    before = os.stat(tmp_path / "a.ctf")
+    (tmp_path / "a.ctf").write_text(big.replace("\n9901 |a 1 2\n", "\n9901 |a 777\n"))
+    os.utime(tmp_path / "a.ctf", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert "777" in run("schema", "a.ctf") and "777" not in run("schema", "a.ctf", "--cache-index")
+    run("index", "a.ctf", "--rebuild")
+    assert "777" in run("schema", "a.ctf", "--cache-index")
+    kept = tmp_path / "a.ctf.bfstreams"
+    for lie in (b"", kept.read_bytes()[:-1], b"x" * 200):
+        kept.write_bytes(lie)
+        assert run("schema", "a.ctf", "--cache-index") == run("schema", "a.ctf")
+        assert len(kept.read_bytes()) > 100, "made anew"
+    kept.unlink()
+    run("check", "a.ctf", "--cache-index")
+    assert not kept.exists()

@@ -76,7 +76,8 @@ def run(binary, processes, rounds, rows, seed):
             counts["whole"] += before is not None and before == cache.read_bytes()
             for path in pathlib.Path(folder).iterdir():
                 name = path.name
-                assert name in ("d.ctf", "d.ctf.bfindex") or name.startswith("d.ctf.bfindex.tmp."), name
+                kept = ("d.ctf.bfindex", "d.ctf.bfstreams")
+                assert name in ("d.ctf", *kept) or name.startswith(tuple(f"{one}.tmp." for one in kept)), name
     return counts
 
 

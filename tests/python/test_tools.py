@@ -5,6 +5,7 @@ import gzip
 import logging
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -402,3 +403,30 @@ def test_targets_that_cannot_be_written(corpus, tmp_path, name, to, rule, messag
         with pytest.raises(bf.ConfigError, match=message) as caught:
             write()
         assert rule == caught.value.id and not target.exists()
+
+
+def test_inferred_streams_are_kept_with_the_index(tmp_path):
+    data = tmp_path / "a.ctf"
+    data.write_text("".join(f"{i} |x 1 2\n" for i in range(100_000)))
+    kept = tmp_path / "a.ctf.bfstreams"
+    bf.open(data).close()
+    assert not kept.exists()
+    bf.index(data)
+    assert kept.exists()
+    # Other data of the same size and time, at a place that the fingerprint does not look at: what is kept counts.
+    before = os.stat(data)
+    data.write_text(data.read_text().replace("\n9901 |x 1 2\n", "\n9901 |x 777\n").replace("\n9902 |x 1 2\n", "\n9902 |x77:2\n"))
+    os.utime(data, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    def names(**options):
+        return [s.name for s in bf.info(bf.CTF(data, **options)).streams]
+
+    assert names() == ["x", "x77:2"] and names(cache_index=True) == ["x"]
+    bf.index(data, rebuild=True)
+    assert names(cache_index=True) == ["x", "x77:2"]
+    other = tmp_path / "kept"
+    for what in (data, bf.CTF(data)):
+        bf.index(what, cache_dir=other)
+        assert [p.suffix for p in sorted(other.iterdir())] == [".bfindex", ".bfstreams"]
+        shutil.rmtree(other)
+    assert names(cache_index=True, cache_dir=other) == ["x", "x77:2"] and len(list(other.iterdir())) == 2

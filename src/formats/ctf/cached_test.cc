@@ -93,8 +93,15 @@ TEST(Cache, IsHeldToTheLengthsOfTheText) {
     std::ifstream in(path + ".bfindex", std::ios::binary);
     std::string cache(std::istreambuf_iterator<char>(in), {});
     in.close();
-    constexpr std::size_t kChecksumAt = 80, kHeader = 88;
-    std::memcpy(cache.data() + cache.size() - 8, &samples, sizeof samples);  // of the last sequence
+    constexpr std::size_t kEntriesAt = 56, kChecksumAt = 80, kHeader = 88;
+    if (samples == 0) {  // no sequence at all
+      std::uint64_t entries = 0;
+      std::memcpy(&entries, cache.data() + kEntriesAt, sizeof entries);
+      cache.resize(cache.size() - static_cast<std::size_t>(entries) * 32);
+      std::memset(cache.data() + kEntriesAt, 0, sizeof entries);
+    } else {
+      std::memcpy(cache.data() + cache.size() - 8, &samples, sizeof samples);  // of the last sequence
+    }
     RunningHash hash;
     hash.add(cache.data(), kChecksumAt);
     hash.add(cache.data() + kHeader, cache.size() - kHeader);
@@ -124,6 +131,8 @@ TEST(Cache, IsHeldToTheLengthsOfTheText) {
       EXPECT_EQ(f.at.line, text == lines ? 100u : 3u);
       EXPECT_THAT(f.hint, HasSubstr(path + ".bfindex"));
     }
+    lie(path, 0);
+    EXPECT_FALSE(read(path)) << "an index of nothing";
     OpenContext check = quiet_context();
     check.check = true;
     EXPECT_FALSE(CtfSource(options, path, check).cache().used) << "a check looks at the text";

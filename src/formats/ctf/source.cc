@@ -131,7 +131,7 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
     return false;
   };
   if (!loaded.payload) return loaded.why.empty() ? false : refuse(loaded.why);
-  if (!decode(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
+  if (loaded.payload->entries.empty() || !decode(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
   index_.entries = std::move(loaded.payload->entries);
   if (text_keys()) {
     if (!are_places(index_.entries, loaded.payload->texts)) return refuse("it is damaged");

@@ -46,7 +46,7 @@ bool plausible(const index_cache::Payload& payload, const io::File& file, bool w
       return false;
     end = e.begin + e.bytes;
   }
-  return !words || are_places(payload.entries, payload.texts);
+  return !payload.entries.empty() && (!words || are_places(payload.entries, payload.texts));
 }
 
 // Why a cache with a valid checksum is still not used; empty if it is used: then its counts are added to `builder`.
