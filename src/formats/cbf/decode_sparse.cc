@@ -181,7 +181,7 @@ class SparseStream {
     for (std::uint32_t k = 0; k < n; ++k) {
       for (std::size_t i = std::size_t{first[k]} + 1; i < first[k + 1]; ++i) {
         if (index[i] > index[i - 1]) continue;
-        if (place(i) < d.told) break;
+        if (place(i) < d.warned_to) break;
         const bool twice = index[i] == index[i - 1];
         const std::string id = twice ? "cbf.duplicate-index" : "cbf.unsorted-indices";
         d.sink.warning(id, [&] {

@@ -12,12 +12,12 @@ namespace {
 
 std::uint64_t sample_bytes(const FileStream& stream) { return std::uint64_t{stream.dim} * size_of(stream.element); }
 
-std::size_t largest(const Forecast& told) {
+std::size_t largest(const Forecast& made) {
   const auto size = [](const Forecast::Stream& a, const Forecast::Stream& b) {
     return a.end - a.begin < b.end - b.begin;
   };
-  return static_cast<std::size_t>(std::max_element(told.streams.begin(), told.streams.end(), size) -
-                                  told.streams.begin());
+  return static_cast<std::size_t>(std::max_element(made.streams.begin(), made.streams.end(), size) -
+                                  made.streams.begin());
 }
 
 // Puts streams in their places, from the front or from the end of a chunk.
@@ -105,20 +105,20 @@ std::optional<Forecast> forecast(const Header& header, std::size_t chunk, const 
   return Placing(header, chunk, lengths, limits, file).run();
 }
 
-bool is_true(const Forecast& told, const Header& header, std::size_t chunk, const Lengths& lengths,
+bool is_true(const Forecast& made, const Header& header, std::size_t chunk, const Lengths& lengths,
              const io::File& file) {
   Buffer<std::byte> scratch;
-  for (std::size_t i = 0; i < told.streams.size(); ++i) {
-    if (i == largest(told)) continue;
+  for (std::size_t i = 0; i < made.streams.size(); ++i) {
+    if (i == largest(made)) continue;
     const FileStream& stream = header.streams[i];
-    Feed feed(file, told.streams[i].begin, told.streams[i].end, scratch);
+    Feed feed(file, made.streams[i].begin, made.streams[i].end, scratch);
     for (std::uint32_t s = 0; s < header.rows[chunk].sequences; ++s) {
       if (feed.left() < (stream.storage == Storage::sparse ? 8 : 4)) return false;
       const std::uint64_t n = feed.get<std::uint32_t>();
       std::uint64_t bytes = mul_sat(n, sample_bytes(stream));
       if (stream.storage == Storage::sparse) {
         bytes = std::uint64_t{feed.get<std::uint32_t>()} * (size_of(stream.element) + 4) + n * 4;
-      } else if (n != (told.streams[i].single ? 1 : lengths[s])) {
+      } else if (n != (made.streams[i].single ? 1 : lengths[s])) {
         return false;
       }
       if (bytes > feed.left()) return false;

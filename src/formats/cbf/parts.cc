@@ -117,14 +117,14 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
   Ahead ahead(decoder_.sink);
   if (!odd) read_ahead(state, which, rows, ahead, out);
   turn.wait();
-  std::uint64_t told = 0;
+  std::uint64_t warned_to = 0;
   if (!state.odd) {
     if (go_on(state, which, rows, ahead, out)) return;
     const std::lock_guard lock(state.mutex);
     state.odd = true;
-    told = state.known.rbegin()->second;
+    warned_to = state.known.rbegin()->second;
   }
-  const std::shared_ptr<const Chunk> chunk = whole(which, rows, told);
+  const std::shared_ptr<const Chunk> chunk = whole(which, rows, warned_to);
   if (state.known.size() > 1) refuse_two_readings(state.forecast, which, *chunk);
   copy_rows(*chunk, rows, decoder_.streams, out);
 }
@@ -170,13 +170,14 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
   const auto known = std::prev(state.known.upper_bound(rows.first));
   std::uint32_t row = known->first;
   std::uint64_t at = known->second;
-  const bool told = state.known.rbegin()->first > row;  // a reader of later rows has reported the faults of these
+  const bool seen_before =
+      state.known.rbegin()->first > row;  // a reader of later rows has reported the faults of these
   Chunk passed;
   const auto learn = [&](std::uint32_t last, std::uint64_t end) {
     if (state.walk) state.walk->learn(last, end);
     const std::lock_guard lock(state.mutex);
     state.known.emplace(last, end);
-    if (last <= rows.first && !told) state.told.add({row, last});
+    if (last <= rows.first && !seen_before) state.reported.add({row, last});
     row = last;
     at = end;
   };
@@ -186,7 +187,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
     const std::uint32_t last = row + std::min(rows.first - row, rows.last - rows.first);
     const auto end = decode(state.forecast, which, {row, last}, at, held, passed);
     if (!end) return false;
-    if (!told) held.release();
+    if (!seen_before) held.release();
     learn(last, *end);
   }
   if (ahead.end && ahead.begin == at) {
@@ -206,7 +207,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
 void Parts::tell(State& state, RowRange rows, HeldFaults& held) {
   {
     const std::lock_guard lock(state.mutex);
-    if (state.told.take(rows)) return;
+    if (state.reported.take(rows)) return;
   }
   held.release();
 }
@@ -280,7 +281,7 @@ std::size_t Parts::sparse_stream() const {
 }
 
 // The whole chunk, for a reader of these rows. The last kKept chunks are kept until all their rows were asked for.
-std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std::uint64_t told) const {
+std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std::uint64_t warned_to) const {
   const auto asked = [&](Kept& kept) {
     kept.left -= std::min<std::uint64_t>(kept.left, rows.last - rows.first);
     std::shared_ptr<const Chunk> data = kept.data;
@@ -294,7 +295,7 @@ std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std
     }
   }
   const auto fresh = std::make_shared<Chunk>();
-  whole_(which.chunk, told, *fresh);
+  whole_(which.chunk, warned_to, *fresh);
   const std::lock_guard lock(mutex_);
   if (kept_.size() == kKept) kept_.erase(kept_.begin());
   kept_.push_back({which.chunk, fresh, decoder_.header.rows[which.row].sequences});

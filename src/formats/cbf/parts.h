@@ -34,9 +34,9 @@ class Parts {
     std::size_t row;      // of the header
     const Lengths& lengths;
   };
-  using Whole = std::function<void(std::uint32_t chunk, std::uint64_t told, Chunk& out)>;
+  using Whole = std::function<void(std::uint32_t chunk, std::uint64_t warned_to, Chunk& out)>;
 
-  // `whole` reads a whole chunk, without warnings about what stands before offset `told`: they have been given.
+  // `whole` reads a whole chunk, without warnings about what stands before offset `warned_to`: they have been given.
   Parts(const Decoder& decoder, const io::File& file, const Nearby& nearby, Whole whole)
       : decoder_(decoder),
         file_(file),
@@ -69,7 +69,7 @@ class Parts {
     // {row, offset at which it begins in the sparse stream, 0 without one}: all rows before it are as the forecast
     // says.
     std::map<std::uint32_t, std::uint64_t> known;
-    RowSet told;  // rows whose faults were reported by a reader of later rows, and not yet read themselves
+    RowSet reported;  // rows whose faults were reported by a reader of later rows, and not yet read themselves
   };
   enum class Answer : std::uint8_t { unknown, yes, no };
   // Rows decoded before those in front of them are known to be as the forecast says; their faults are held back.
@@ -91,7 +91,7 @@ class Parts {
                                       HeldFaults& held, Chunk& out) const;
   std::size_t sparse_stream() const;  // the number of streams, if there is none
   void refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const;
-  std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t told) const;
+  std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t warned_to) const;
 
   const Decoder decoder_;
   const io::File& file_;

@@ -57,7 +57,7 @@ class CbfSource final : public Source, private RowReader {
         header_(read_header(file_, limits_, sink_)),
         nearby_(file_),
         parts_(decoder(), file_, nearby_,
-               [this](std::uint32_t chunk, std::uint64_t told, Chunk& out) { read(chunk, told, out); }) {
+               [this](std::uint32_t chunk, std::uint64_t warned_to, Chunk& out) { read(chunk, warned_to, out); }) {
     if (context.keys && context.keys->mode() != KeyMode::numeric) {
       throw Error(Fault{.kind = FaultKind::config,
                         .id = "cbf.keys-not-numeric",
@@ -117,7 +117,9 @@ class CbfSource final : public Source, private RowReader {
     Lengths lengths;
   };
 
-  Decoder decoder(std::uint64_t told = 0) const { return {header_, streams_, limits_, faults_, sink_, check_, told}; }
+  Decoder decoder(std::uint64_t warned_to = 0) const {
+    return {header_, streams_, limits_, faults_, sink_, check_, warned_to};
+  }
   Parts::Which which(std::uint32_t chunk) const { return {chunk, tables_[chunk].row, tables_[chunk].lengths}; }
 
   void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
@@ -128,12 +130,12 @@ class CbfSource final : public Source, private RowReader {
       if (table.lengths[s] != 0) out.push_back({table.first_key + s, s - rows.first, table.lengths[s]});
     }
   }
-  void read(std::uint32_t chunk, std::uint64_t told, Chunk& out) const {
+  void read(std::uint32_t chunk, std::uint64_t warned_to, Chunk& out) const {
     const Table& table = tables_[chunk];
     const ChunkRow& row = header_.rows[table.row];
     const Nearby::Lease lease = nearby_.chunk(row.begin, row.end);
     Feed feed = lease.feed();
-    decode(decoder(told), table.row, table.lengths, feed, out);
+    decode(decoder(warned_to), table.row, table.lengths, feed, out);
     file_.expect_unchanged();
   }
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {

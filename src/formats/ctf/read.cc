@@ -177,10 +177,10 @@ void CtfSource::read(Run run, Chunk& out) const {
   try {
     read(run, out, counted);
   } catch (...) {
-    told_ahead(run, counted);
+    close_ahead(run, counted);
     throw;
   }
-  told_ahead(run, counted);
+  close_ahead(run, counted);
 }
 
 void CtfSource::read(Run run, Chunk& out, const Counted::Before& counted) const {
@@ -199,7 +199,7 @@ void CtfSource::read(Run run, Chunk& out, const Counted::Before& counted) const 
   }
 }
 
-void CtfSource::told_ahead(Run run, const Counted::Before& counted) const {
+void CtfSource::close_ahead(Run run, const Counted::Before& counted) const {
   ErrorsAhead* const ahead = ErrorsAhead::current();
   if (ahead == nullptr) return;
   ahead->close(

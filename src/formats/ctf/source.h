@@ -94,7 +94,7 @@ class CtfSource final : public Source, private RowReader {
   // Errors of rows that were `counted` before are not reported again.
   void read(Run run, Chunk& out, const Counted::Before& counted) const;
   // Closes the errors of a run that was read ahead of its turn (ErrorsAhead).
-  void told_ahead(Run run, const Counted::Before& counted) const;
+  void close_ahead(Run run, const Counted::Before& counted) const;
   // Reads the run; `row` counts the sequences that were read.
   template <class T>
   void parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const;
