@@ -181,12 +181,11 @@ template <class T>
 void StreamCheck<T>::end() {
   if (!open_) return;
   open_ = false;
-  const bool left_out = rows_ == 0 && !(damaged_ && schema_.main() == Schema::kNone);
-  if (!left_out) {
+  if (const std::uint64_t length = schema_.length_of(rows_, longest_, damaged_); length != 0) {
     tell_repeated();
     parser_->end();
     ++result_.sequences;
-    result_.samples += rows_ == 0 ? 1 : schema_.main() == Schema::kNone ? std::min(rows_, longest_) : rows_;
+    result_.samples += length;
     tell_pending();
   }
   pending_.clear();
@@ -198,7 +197,6 @@ void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& 
   LineFront front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
   std::uint64_t declared = 0;
   bool main = false;
-  std::vector<std::uint64_t>& tokens = tokens_;
   // The first look: does the line count, and what does it hold?
   const LineRest look = walk_names(front.end, schema_, likely_, [&](int stream) {
     ++declared;
@@ -227,7 +225,7 @@ void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& 
     if (!open_ || (text_ ? key_text_ != front.text() : id_ != front.id)) begin(front, next, front.id);
   }
   walk_names(front.end, schema_, likely_,
-             [&](int stream) { longest_ = std::max(longest_, ++tokens[static_cast<std::size_t>(stream)]); });
+             [&](int stream) { longest_ = std::max(longest_, ++tokens_[static_cast<std::size_t>(stream)]); });
   rows_ += (schema_.main() == Schema::kNone ? declared != 0 : main) ? 1u : 0u;
   damaged_ |= look.damaged;
   parser_->line(p);

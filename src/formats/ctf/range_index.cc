@@ -42,14 +42,11 @@ RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schem
 }
 
 bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, IndexEntries& out) {
-  const bool kept = open.rows > 0 || (open.damaged && schema_.main() == Schema::kNone);
-  if (!kept) {
+  const std::uint64_t length = schema_.length_of(open.rows, longest(open), open.damaged);
+  if (length == 0) {
     if (notes.left_out++ == 0) notes.first_left_out = open.begin;
     return false;
   }
-  const std::uint64_t length = open.rows == 0                    ? 1
-                               : schema_.main() == Schema::kNone ? std::min(open.rows, longest(open))
-                                                                 : open.rows;
   if (length > most_samples()) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.sequence",
