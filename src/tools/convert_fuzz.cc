@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/ctf/fuzzing.h"
+#include "formats/ctf/fuzz_testing.h"
 #include "support/fuzz_file.h"
 
 namespace {

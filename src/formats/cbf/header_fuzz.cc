@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "formats/cbf/fuzz_build.h"
+#include "formats/cbf/fuzz_build_testing.h"
 #include "support/fuzz_file.h"
 
 namespace {

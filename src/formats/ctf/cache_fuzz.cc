@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "base/hash.h"
-#include "formats/ctf/fuzzing.h"
+#include "formats/ctf/fuzz_testing.h"
 #include "formats/ctf/source.h"
 #include "support/fuzz_file.h"
 

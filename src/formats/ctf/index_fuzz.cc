@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "formats/ctf/ctf.h"
-#include "formats/ctf/fuzzing.h"
+#include "formats/ctf/fuzz_testing.h"
 #include "formats/ctf/source.h"
 
 namespace {

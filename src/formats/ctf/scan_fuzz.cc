@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "formats/ctf/fuzzing.h"
-#include "formats/ctf/printed.h"
+#include "formats/ctf/fuzz_testing.h"
+#include "formats/ctf/printed_testing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace batchfeed;
