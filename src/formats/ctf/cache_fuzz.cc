@@ -2,6 +2,8 @@
 //
 // A cache that belongs to the data and has a right checksum, and lies: whatever
 // its counts and entries say, a source opens and reads without harm.
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <system_error>
