@@ -194,7 +194,7 @@ void StreamCheck<T>::end() {
 
 template <class T>
 void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& next) {
-  LineFront front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
+  LineFront front = front_at(p, text_ && !line_mode_);
   std::uint64_t declared = 0;
   bool main = false;
   // The first look: does the line count, and what does it hold?
@@ -214,7 +214,7 @@ void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& 
   }
   if (!started_) {
     first_line(blocks, front.begin);
-    front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
+    front = front_at(p, text_ && !line_mode_);
   }
   if (line_mode_) {
     begin(front, next, line_ - 1);
