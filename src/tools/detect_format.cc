@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/byte_order_mark.h"
 #include "io/file.h"
 #include "text/trim.h"
 
@@ -111,7 +112,7 @@ bool has_controls(std::string_view line) {
 }
 
 Format of_text(std::string_view head) {
-  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  head.remove_prefix(utf8_mark_bytes(head));
   if (head.starts_with("#!MLF!#")) return Format::mlf;
   std::size_t ctf = 0, config = 0, scp = 0, kaldi = 0, lines = 0;
   while (!head.empty() && lines < kLines) {

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/byte_order_mark.h"
 #include "base/hash.h"
 #include "base/seeded_hash.h"
 #include "formats/ctf/blocks.h"
@@ -120,13 +121,10 @@ void StreamCheck<T>::tell_pending() {
 
 template <class T>
 void StreamCheck<T>::mark(const LineBlocks& blocks, const char*& p) {
-  const auto starts = [&](std::string_view bytes) {
-    return static_cast<std::size_t>(blocks.end() - p) > bytes.size() && std::memcmp(p, bytes.data(), bytes.size()) == 0;
-  };
-  using namespace std::string_view_literals;
-  if (starts("\xFF\xFE"sv) || starts("\xFE\xFF"sv) || starts("\0\0\xFE\xFF"sv)) throw Error(not_utf8(name_));
-  if (!starts("\xEF\xBB\xBF"sv)) return;
-  p += 3;
+  const std::string_view text(p, static_cast<std::size_t>(blocks.end() - p));
+  if (is_utf16(text) || is_utf32(text)) throw Error(not_utf8(name_));
+  if (utf8_mark_bytes(text) == 0) return;
+  p += utf8_mark_bytes(text);
   log_.block(p, blocks.offset_of(p));  // columns are counted from there
 }
 
