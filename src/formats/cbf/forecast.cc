@@ -39,15 +39,11 @@ class Placing {
         static_cast<std::size_t>(std::find_if(streams.begin(), streams.end(), sparse) - streams.begin());
     std::uint64_t front = row_.begin + std::uint64_t{row_.sequences} * 4, back = row_.end;
     for (std::size_t i = 0; i < middle; ++i) {
-      if (!place(
-              i, front, [front](std::uint64_t) { return front; }, back))
-        return {};
+      if (!place(i, front, back, false)) return {};
       front = out_.streams[i].end;
     }
     for (std::size_t i = streams.size(); i-- > middle + 1;) {
-      if (sparse(streams[i]) || !place(
-                                    i, front, [back](std::uint64_t bytes) { return back - bytes; }, back))
-        return {};
+      if (sparse(streams[i]) || !place(i, front, back, true)) return {};
       back = out_.streams[i].begin;
     }
     const std::uint64_t room = back - front;
@@ -62,15 +58,15 @@ class Placing {
   }
 
  private:
-  // Places dense stream i at begin(its bytes), between `front` and `back`. False: neither kind of lengths fits there.
-  template <class Begin>
-  bool place(std::size_t i, std::uint64_t front, Begin&& begin, std::uint64_t back) {
+  // Places dense stream i between `front` and `back`, at one of them. False: neither kind of lengths fits there.
+  bool place(std::size_t i, std::uint64_t front, std::uint64_t back, bool at_back) {
     const FileStream& stream = header_.streams[i];
     for (const bool single : {false, true}) {
       const std::uint64_t samples = single ? row_.sequences : lengths_.sum();
       const std::uint64_t bytes = add_sat(mul_sat(samples, sample_bytes(stream)), std::uint64_t{row_.sequences} * 4);
       if (bytes > back - front || samples > most_ || mul_sat(samples, stream.dim) > most_) continue;
-      out_.streams[i] = {.begin = begin(bytes), .end = begin(bytes) + bytes, .single = single};
+      const std::uint64_t begin = at_back ? back - bytes : front;
+      out_.streams[i] = {.begin = begin, .end = begin + bytes, .single = single};
       if (length_is_there(i, 0) && length_is_there(i, row_.sequences - 1)) return true;
     }
     return false;
