@@ -106,7 +106,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   if (indexed_ || !(file_.is_compressed() || file_.is_remote())) look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   chunks_ = cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));
-  counted_.emplace(index_.entries.size());
+  counted_once_.emplace(index_.entries.size());
 }
 
 void CtfSource::make_index(bool skip_sequence_ids) {
