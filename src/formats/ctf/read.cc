@@ -126,7 +126,7 @@ void CtfSource::parse(Run run, Chunk& out, const CountedOnce::Before& counted, s
   FaultLog log({.schema = &schema_,
                 .sink = &sink_,
                 .file = file_.path(),
-                .line_of = [this](std::uint64_t byte, const char*) { return lines_.line_of(byte); },
+                .line_of = [this](std::uint64_t byte) { return lines_.line_of(byte); },
                 .key_text = [this](std::uint64_t key) { return key_text(key); },
                 .line_at = [this](std::uint64_t byte) { return line_at(byte); },
                 .first_short =
