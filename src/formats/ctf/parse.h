@@ -71,8 +71,6 @@ class Parser {
 
   // Forgets the values read so far, not the counts: for checking without keeping.
   void discard_values();
-  std::uint64_t samples(std::size_t stream) const noexcept { return streams_[stream].samples; }
-  std::uint64_t rows() const noexcept { return rows_; }
 
  private:
   struct StreamState {
