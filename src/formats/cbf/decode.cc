@@ -51,10 +51,6 @@ std::string StreamJob::who(std::uint32_t sequence) const {
          std::to_string(first + sequence);
 }
 
-std::uint64_t StreamJob::most_values() const noexcept {
-  return std::min<std::uint64_t>(decoder.limits.chunk_values, 0xFFFFFFFFu);
-}
-
 void StreamJob::truncated(std::uint32_t sequence, std::uint64_t at, std::uint32_t samples, std::uint64_t bytes) const {
   decoder.faults.fail("cbf.sequence-truncated", at,
                       who(sequence) + ": " + counted(bytes, "byte") + " needed for " + counted(samples, "sample") +
@@ -65,7 +61,7 @@ void StreamJob::truncated(std::uint32_t sequence, std::uint64_t at, std::uint32_
 void StreamJob::too_many_values(std::uint64_t at, std::uint64_t n) const {
   decoder.faults.over_limit("limit.chunk-values", at,
                             "stream '" + printable(stream.name) + "': values in chunk " + std::to_string(chunk), n,
-                            most_values(), "chunk_values");
+                            most_values(decoder.limits), "chunk_values");
 }
 
 void StreamJob::too_long(std::uint64_t at, std::uint32_t n) const {

@@ -17,7 +17,7 @@ bool in_place(const StreamJob& job) {
   if constexpr (std::endian::native != std::endian::little) return false;
   const std::uint64_t dim = job.stream.dim;
   const std::uint64_t elements = add_sat(job.row.sequences, mul_sat(job.lengths.sum(), dim));
-  if (elements > job.feed.left() / 4 || elements > job.most_values()) return false;
+  if (elements > job.feed.left() / 4 || elements > most_values(job.decoder.limits)) return false;
   const std::uint64_t start = job.feed.at();
   const auto total = static_cast<std::size_t>(elements) * 4;
   column.values.resize(total);

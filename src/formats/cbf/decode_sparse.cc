@@ -26,7 +26,7 @@ class SparseStream {
   void run() {
     column_.first_sample.resize(std::size_t{job_.row.sequences} + 1);
     // A chunk this small cannot hold more than the limits allow.
-    const bool small = feed_.left() / 4 <= job_.most_values();
+    const bool small = feed_.left() / 4 <= most_values(job_.decoder.limits);
     for (std::uint32_t s = 0; s < job_.row.sequences;) {
       if (small && as_stored_) s = plain(s);
       if (s < job_.row.sequences) careful(s++);

@@ -24,26 +24,20 @@ std::size_t largest(const Forecast& made) {
 class Placing {
  public:
   Placing(const Header& header, std::size_t chunk, const Lengths& lengths, const Limits& limits, const io::File& file)
-      : header_(header),
-        row_(header.rows[chunk]),
-        lengths_(lengths),
-        most_(std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu)),
-        file_(file) {
+      : header_(header), row_(header.rows[chunk]), lengths_(lengths), most_(most_values(limits)), file_(file) {
     out_.streams.resize(header.streams.size());
   }
 
   std::optional<Forecast> run() {
-    const auto sparse = [](const FileStream& s) { return s.storage == Storage::sparse; };
     const auto& streams = header_.streams;
-    const auto middle =
-        static_cast<std::size_t>(std::find_if(streams.begin(), streams.end(), sparse) - streams.begin());
+    const std::size_t middle = header_.sparse_stream();
     std::uint64_t front = row_.begin + std::uint64_t{row_.sequences} * 4, back = row_.end;
     for (std::size_t i = 0; i < middle; ++i) {
       if (!place(i, front, back, false)) return {};
       front = out_.streams[i].end;
     }
     for (std::size_t i = streams.size(); i-- > middle + 1;) {
-      if (sparse(streams[i]) || !place(i, front, back, true)) return {};
+      if (streams[i].storage == Storage::sparse || !place(i, front, back, true)) return {};
       back = out_.streams[i].begin;
     }
     const std::uint64_t room = back - front;

@@ -10,9 +10,7 @@
 namespace batchfeed::cbf {
 namespace {
 
-constexpr std::uint64_t kSmallest = 36;  // prefix, empty header, trailer
-constexpr std::uint64_t kTrailerBytes = 8;
-constexpr std::uint64_t kHeaderBytes = 16;  // before the streams
+constexpr std::uint64_t kSmallest = kPrefixBytes + kHeaderBytes + kTrailerBytes;
 constexpr std::uint64_t kStreamBytes = 10;  // of one, without its name
 
 FileStream read_stream(Feed& feed, const HeaderParts& parts, std::size_t number) {
@@ -146,6 +144,10 @@ std::string bytes_text(std::uint64_t word) {
 }
 
 }  // namespace
+
+std::size_t Header::sparse_stream() const {
+  return static_cast<std::size_t>(std::ranges::find(streams, Storage::sparse, &FileStream::storage) - streams.begin());
+}
 
 Header read_header(const io::File& file, const Limits& limits, FaultSink& sink) {
   const Faults faults(file.path());

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "formats/cbf/legacy.h"
 
-#include <algorithm>
-
 #include "base/counted.h"
 
 namespace batchfeed::cbf {
@@ -194,7 +192,7 @@ void decode_legacy(const Decoder& decoder, std::size_t chunk, Feed& feed, Chunk&
     const LegacyBlock block = legacy_block(decoder.header, chunk, stream, feed, decoder.faults);
     const std::uint64_t values =
         stream.storage == Storage::dense ? std::uint64_t{row.sequences} * stream.dim : block.nnz;
-    const std::uint64_t most = std::min<std::uint64_t>(decoder.limits.chunk_values, 0xFFFFFFFFu);
+    const std::uint64_t most = most_values(decoder.limits);
     if (values > most)
       decoder.faults.over_limit("limit.chunk-values", block.values_at, who(chunk, stream) + ": values", values, most,
                                 "chunk_values");

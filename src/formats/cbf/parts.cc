@@ -153,7 +153,7 @@ void Parts::read_ahead(State& state, const Which& which, RowRange rows, Ahead& a
     ahead.end = decode(forecast, which, rows, nullptr, ahead.held, out);
     return;
   }
-  const Forecast::Stream& sparse = forecast.streams[sparse_stream()];
+  const Forecast::Stream& sparse = forecast.streams[decoder_.header.sparse_stream()];
   const Nearby::Lease lease = nearby_.part(sparse.begin, sparse.end);
   Feed feed = lease.feed();
   try {
@@ -234,7 +234,7 @@ bool Parts::RowSet::take(RowRange rows) {
 // `at`: the offset at which the rows begin in the sparse stream, if there is one.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows,
                                            std::uint64_t at, HeldFaults& held, Chunk& out) const {
-  const std::size_t sparse = sparse_stream();
+  const std::size_t sparse = decoder_.header.sparse_stream();
   if (sparse == forecast.streams.size()) return decode(forecast, which, rows, nullptr, held, out);
   const Nearby::Lease lease = nearby_.part(at, forecast.streams[sparse].end);
   Feed feed = lease.feed();
@@ -271,13 +271,6 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
     return {};
   }
   return sparse != nullptr ? sparse->at() : 0;
-}
-
-std::size_t Parts::sparse_stream() const {
-  const auto& streams = decoder_.header.streams;
-  return static_cast<std::size_t>(
-      std::find_if(streams.begin(), streams.end(), [](const FileStream& s) { return s.storage == Storage::sparse; }) -
-      streams.begin());
 }
 
 // The whole chunk, for a reader of these rows. The last kKept chunks are kept until all their rows were asked for.

@@ -89,7 +89,6 @@ class Parts {
                                       HeldFaults& held, Chunk& out) const;
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
                                       HeldFaults& held, Chunk& out) const;
-  std::size_t sparse_stream() const;  // the number of streams, if there is none
   void refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const;
   std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t warned_to) const;
 
