@@ -52,7 +52,7 @@ bool FaultSink::count_error() {
   return true;
 }
 
-bool FaultSink::spend(const Found& found) {
+bool FaultSink::spend(const FoundErrors& found) {
   {
     const std::lock_guard lock(mutex_);
     if (found.errors > budget_ - std::min(budget_, errors_)) return false;

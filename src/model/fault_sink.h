@@ -67,7 +67,7 @@ class FaultSink {
   }
 
   // Counts and reports errors that were found ahead; false, and nothing is changed, if the budget has not enough left.
-  bool spend(const Found& found);
+  bool spend(const FoundErrors& found);
 
   struct Spent {
     std::uint64_t errors = 0;
