@@ -23,6 +23,10 @@
 
 namespace batchfeed::ctf {
 
+// Samples of a stream in a chunk that are read several at a time or by the shape of their line; where there may be
+// more, the parser reads one by one and reports it.
+inline constexpr std::uint64_t kMostSamples = 0xFFFFFFF0u;
+
 // T is the element type. Not thread-safe; one a chunk.
 //   text(); for each block of it: block();
 //   for each sequence: begin(); lines() for each block of its text; end(); or one_lines() for several;
