@@ -110,7 +110,7 @@ void FaultSink::notice(Severity severity, Fault fault) {
   if (wanted(severity, fault.id)) report_({severity, std::move(fault)});
 }
 
-void HeldFaults::release() {
+void HeldReports::release() {
   for (Notice& n : held_) to_.notice(n.severity, std::move(n.fault));
   held_.clear();
   const std::lock_guard lock(to_.mutex_);

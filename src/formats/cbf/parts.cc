@@ -55,7 +55,7 @@ std::uint64_t bytes_of(const FileStream& stream, const Column& column) {
 struct Parts::Ahead {
   explicit Ahead(FaultSink& sink) : held(sink) {}
 
-  HeldFaults held;
+  HeldReports held;
   std::uint64_t begin = 0;           // offset of the rows in the sparse stream, if there is one
   std::optional<std::uint64_t> end;  // none: the rows have to be decoded again
 };
@@ -110,7 +110,7 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
     if (!odd && found != state.known.end() && state.known.rbegin()->first >= rows.last) at = found->second;
   }
   if (at) {
-    HeldFaults held(decoder_.sink);
+    HeldReports held(decoder_.sink);
     if (decode(state.forecast, which, rows, *at, held, out)) return tell(state, rows, held);
   }
   Turns::Turn turn(state.turns, rows.first);
@@ -183,7 +183,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
   };
   // Faults of rows that are passed are reported now, and not when those rows are read, so that they come in order.
   while (row < rows.first) {
-    HeldFaults held(decoder_.sink);
+    HeldReports held(decoder_.sink);
     const std::uint32_t last = row + std::min(rows.first - row, rows.last - rows.first);
     const auto end = decode(state.forecast, which, {row, last}, at, held, passed);
     if (!end) return false;
@@ -195,7 +195,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
     learn(rows.last, *ahead.end);
     return true;
   }
-  HeldFaults held(decoder_.sink);
+  HeldReports held(decoder_.sink);
   const auto end = decode(state.forecast, which, rows, at, held, out);
   if (!end) return false;
   tell(state, rows, held);
@@ -204,7 +204,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
 }
 
 // Reports the faults of rows, unless a reader that passed them has.
-void Parts::tell(State& state, RowRange rows, HeldFaults& held) {
+void Parts::tell(State& state, RowRange rows, HeldReports& held) {
   {
     const std::lock_guard lock(state.mutex);
     if (state.reported.take(rows)) return;
@@ -233,7 +233,7 @@ bool Parts::RowSet::take(RowRange rows) {
 
 // `at`: the offset at which the rows begin in the sparse stream, if there is one.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows,
-                                           std::uint64_t at, HeldFaults& held, Chunk& out) const {
+                                           std::uint64_t at, HeldReports& held, Chunk& out) const {
   const std::size_t sparse = decoder_.header.sparse_stream();
   if (sparse == forecast.streams.size()) return decode(forecast, which, rows, nullptr, held, out);
   const Nearby::Lease lease = nearby_.part(at, forecast.streams[sparse].end);
@@ -244,7 +244,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
 // `sparse` stands at the begin of the rows; null without such a stream. Returns the offset behind them (0 without
 // one); none if anything is not as the forecast says.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
-                                           HeldFaults& held, Chunk& out) const {
+                                           HeldReports& held, Chunk& out) const {
   const Header& header = decoder_.header;
   const Decoder decoder{header, decoder_.streams, decoder_.limits, decoder_.faults, held.sink()};
   ChunkRow part = header.rows[which.row];

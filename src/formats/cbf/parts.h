@@ -84,11 +84,11 @@ class Parts {
   State& state_of(const Which& which) const;
   void read_ahead(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
   bool go_on(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
-  static void tell(State& state, RowRange rows, HeldFaults& held);
+  static void tell(State& state, RowRange rows, HeldReports& held);
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, std::uint64_t at,
-                                      HeldFaults& held, Chunk& out) const;
+                                      HeldReports& held, Chunk& out) const;
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
-                                      HeldFaults& held, Chunk& out) const;
+                                      HeldReports& held, Chunk& out) const;
   void refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const;
   std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t warned_to) const;
 
