@@ -262,8 +262,12 @@ class CbfSource final : public Source, private RowReader {
                                    ", its sequences have " + std::to_string(sum),
                                "the lengths of the sequences are used");
     // Writers of the older layout often put the number of sequences in place of that of samples.
-    header_.layout == Layout::legacy&& row.samples == row.sequences ? sink_.info(std::move(fault))
-                                                                    : sink_.warning(std::move(fault));
+    const bool is_usual = header_.layout == Layout::legacy && row.samples == row.sequences;
+    if (is_usual) {
+      sink_.info(std::move(fault));
+    } else {
+      sink_.warning(std::move(fault));
+    }
   }
 
   io::File file_;
