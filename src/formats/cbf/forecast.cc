@@ -24,14 +24,14 @@ std::size_t largest(const Forecast& made) {
 class Placing {
  public:
   Placing(const Header& header, std::size_t chunk, const Lengths& lengths, const Limits& limits, const io::File& file)
-      : header_(header), row_(header.rows[chunk]), lengths_(lengths), most_(most_values(limits)), file_(file) {
+      : header_(header), stored_(header.chunks[chunk]), lengths_(lengths), most_(most_values(limits)), file_(file) {
     out_.streams.resize(header.streams.size());
   }
 
   std::optional<Forecast> run() {
     const auto& streams = header_.streams;
     const std::size_t middle = header_.sparse_stream();
-    std::uint64_t front = row_.begin + std::uint64_t{row_.sequences} * 4, back = row_.end;
+    std::uint64_t front = stored_.begin + std::uint64_t{stored_.sequences} * 4, back = stored_.end;
     for (std::size_t i = 0; i < middle; ++i) {
       if (!place(i, front, back, false)) return {};
       front = out_.streams[i].end;
@@ -44,11 +44,12 @@ class Placing {
     if (middle == streams.size()) {
       if (room != 0) return {};
     } else {
-      if (room < std::uint64_t{row_.sequences} * 8 || room / 4 > most_) return {};
+      if (room < std::uint64_t{stored_.sequences} * 8 || room / 4 > most_) return {};
       out_.streams[middle] = {.begin = front, .end = back};
     }
     const Forecast::Stream& most = out_.streams[largest(out_)];
-    return most.end - most.begin >= (row_.end - row_.begin) / 4 * 3 ? std::optional(std::move(out_)) : std::nullopt;
+    return most.end - most.begin >= (stored_.end - stored_.begin) / 4 * 3 ? std::optional(std::move(out_))
+                                                                          : std::nullopt;
   }
 
  private:
@@ -56,12 +57,12 @@ class Placing {
   bool place(std::size_t i, std::uint64_t front, std::uint64_t back, bool at_back) {
     const FileStream& stream = header_.streams[i];
     for (const bool single : {false, true}) {
-      const std::uint64_t samples = single ? row_.sequences : lengths_.sum();
-      const std::uint64_t bytes = add_sat(mul_sat(samples, sample_bytes(stream)), std::uint64_t{row_.sequences} * 4);
+      const std::uint64_t samples = single ? stored_.sequences : lengths_.sum();
+      const std::uint64_t bytes = add_sat(mul_sat(samples, sample_bytes(stream)), std::uint64_t{stored_.sequences} * 4);
       if (bytes > back - front || samples > most_ || mul_sat(samples, stream.dim) > most_) continue;
       const std::uint64_t begin = at_back ? back - bytes : front;
       out_.streams[i] = {.begin = begin, .end = begin + bytes, .single = single};
-      if (length_is_there(i, 0) && length_is_there(i, row_.sequences - 1)) return true;
+      if (length_is_there(i, 0) && length_is_there(i, stored_.sequences - 1)) return true;
     }
     return false;
   }
@@ -73,7 +74,7 @@ class Placing {
   }
 
   const Header& header_;
-  const ChunkRow& row_;
+  const FileChunk& stored_;
   const Lengths& lengths_;
   std::uint64_t most_;
   const io::File& file_;
@@ -91,7 +92,7 @@ std::uint64_t Forecast::at(const Header& header, const Lengths& announced, std::
 
 std::optional<Forecast> forecast(const Header& header, std::size_t chunk, const Lengths& lengths, const Limits& limits,
                                  const io::File& file) {
-  if (header.layout != Layout::modern || header.rows[chunk].sequences == 0) return {};
+  if (header.layout != Layout::modern || header.chunks[chunk].sequences == 0) return {};
   return Placing(header, chunk, lengths, limits, file).run();
 }
 
@@ -102,7 +103,7 @@ bool is_true(const Forecast& made, const Header& header, std::size_t chunk, cons
     if (i == largest(made)) continue;
     const FileStream& stream = header.streams[i];
     Feed feed(file, made.streams[i].begin, made.streams[i].end, scratch);
-    for (std::uint32_t s = 0; s < header.rows[chunk].sequences; ++s) {
+    for (std::uint32_t s = 0; s < header.chunks[chunk].sequences; ++s) {
       if (feed.left() < (stream.storage == Storage::sparse ? 8 : 4)) return false;
       const std::uint64_t n = feed.get<std::uint32_t>();
       std::uint64_t bytes = mul_sat(n, sample_bytes(stream));

@@ -45,9 +45,9 @@ struct FileStream {
   std::uint64_t element_at = 0;  // offset of the element type, for messages
 };
 
-struct ChunkRow {
-  std::uint64_t at = 0;              // offset of the row itself
-  std::uint64_t begin = 0, end = 0;  // of the chunk, absolute
+struct FileChunk {
+  std::uint64_t at = 0;              // offset of its row in the table
+  std::uint64_t begin = 0, end = 0;  // absolute
   std::uint32_t sequences = 0;
   std::uint32_t samples = 0;
 };
@@ -55,7 +55,7 @@ struct ChunkRow {
 struct Header {
   Layout layout = Layout::modern;
   std::vector<FileStream> streams;
-  std::vector<ChunkRow> rows;
+  std::vector<FileChunk> chunks;
 
   std::size_t sparse_stream() const;  // the first one; the number of streams, if there is none
 };

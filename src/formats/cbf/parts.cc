@@ -61,14 +61,14 @@ struct Parts::Ahead {
 };
 
 bool Parts::can(const Which& which) const {
-  if (decoder_.header.rows[which.row].sequences == 1) return true;
+  if (decoder_.header.chunks[which.in_header].sequences == 1) return true;
   {
     const std::lock_guard lock(mutex_);
     if (can_[which.chunk] != Answer::unknown) return can_[which.chunk] == Answer::yes;
   }
   bool can = false;
   try {
-    can = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_).has_value();
+    can = forecast(decoder_.header, which.in_header, which.lengths, decoder_.limits, file_).has_value();
   } catch (const Error&) {  // reading the chunk will throw it again
   }
   const std::lock_guard lock(mutex_);
@@ -84,22 +84,23 @@ Parts::State& Parts::state_of(const Which& which) const {
   const std::lock_guard lock(state.mutex);
   if (state.made) return state;
   // None now, or another than can() found: the file has changed, which reading the whole chunk reports.
-  std::optional<Forecast> fresh = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_);
-  state.odd = !fresh || !is_true(*fresh, decoder_.header, which.row, which.lengths, file_);
+  std::optional<Forecast> fresh = forecast(decoder_.header, which.in_header, which.lengths, decoder_.limits, file_);
+  state.odd = !fresh || !is_true(*fresh, decoder_.header, which.in_header, which.lengths, file_);
   if (fresh) state.forecast = *std::move(fresh);
   state.known.emplace(0, 0);
   for (std::size_t i = 0; i < state.forecast.streams.size(); ++i) {
     const FileStream& stream = decoder_.header.streams[i];
     if (stream.storage == Storage::dense) continue;
     state.known[0] = state.forecast.streams[i].begin;
-    state.walk.emplace(stream, state.forecast.streams[i], decoder_.header.rows[which.row].sequences);
+    state.walk.emplace(stream, state.forecast.streams[i], decoder_.header.chunks[which.in_header].sequences);
   }
   state.made = true;
   return state;
 }
 
 void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
-  if (rows.first == 0 && rows.last == decoder_.header.rows[which.row].sequences) return whole_(which.chunk, 0, out);
+  if (rows.first == 0 && rows.last == decoder_.header.chunks[which.in_header].sequences)
+    return whole_(which.chunk, 0, out);
   State& state = state_of(which);
   std::optional<std::uint64_t> at;  // of the rows in the sparse stream, if all of them are known
   bool odd = false;
@@ -131,13 +132,13 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
 
 // Throws if a stream of `chunk` (read whole) does not begin where the forecast says, by which rows were delivered.
 void Parts::refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const {
-  std::uint64_t begin =
-      decoder_.header.rows[which.row].begin + std::uint64_t{decoder_.header.rows[which.row].sequences} * 4;
+  const FileChunk& stored = decoder_.header.chunks[which.in_header];
+  std::uint64_t begin = stored.begin + std::uint64_t{stored.sequences} * 4;
   for (std::size_t i = 0; i < forecast.streams.size(); ++i) {
     const FileStream& stream = decoder_.header.streams[i];
     if (begin != forecast.streams[i].begin) {
       decoder_.faults.fail("cbf.two-readings", begin,
-                           "chunk " + std::to_string(which.row) + ": stream '" + printable(stream.name) +
+                           "chunk " + std::to_string(which.in_header) + ": stream '" + printable(stream.name) +
                                "' begins here; byte " + std::to_string(forecast.streams[i].begin) +
                                ", where it would if sequences had the lengths announced, has data that look the same",
                            "its first sequences were read from there; write the file anew with `convert()`",
@@ -247,7 +248,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
                                            HeldReports& held, Chunk& out) const {
   const Header& header = decoder_.header;
   const Decoder decoder{header, decoder_.streams, decoder_.limits, decoder_.faults, held.sink()};
-  ChunkRow part = header.rows[which.row];
+  FileChunk part = header.chunks[which.in_header];
   const bool to_the_end = rows.last == part.sequences;
   part.sequences = rows.last - rows.first;
   out.reset(decoder_.streams);
@@ -256,7 +257,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
       const FileStream& stream = header.streams[i];
       Column& column = out.columns[i];
       if (stream.storage == Storage::sparse) {
-        decode_sparse({decoder, which.row, part, stream, Lengths(), *sparse, out, column, rows.first});
+        decode_sparse({decoder, which.in_header, part, stream, Lengths(), *sparse, out, column, rows.first});
         if (to_the_end && sparse->left() != 0) return {};
         continue;
       }
@@ -264,7 +265,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
       const Nearby::Lease lease = nearby_.part(forecast.at(header, which.lengths, i, rows.first),
                                                forecast.at(header, which.lengths, i, rows.last));
       Feed feed = lease.feed();
-      decode_dense({decoder, which.row, part, stream, lengths, feed, out, column, rows.first});
+      decode_dense({decoder, which.in_header, part, stream, lengths, feed, out, column, rows.first});
       if (feed.left() != 0 || !have_lengths(column, lengths)) return {};
     }
   } catch (const Error&) {  // reading the whole chunk makes the right message
@@ -291,7 +292,7 @@ std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std
   whole_(which.chunk, warned_to, *fresh);
   const std::lock_guard lock(mutex_);
   if (kept_.size() == kKept) kept_.erase(kept_.begin());
-  kept_.push_back({which.chunk, fresh, decoder_.header.rows[which.row].sequences});
+  kept_.push_back({which.chunk, fresh, decoder_.header.chunks[which.in_header].sequences});
   return asked(kept_.back());
 }
 

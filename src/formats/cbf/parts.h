@@ -30,8 +30,8 @@ class Parts {
  public:
   // A chunk of the file that has sequences.
   struct Which {
-    std::uint32_t chunk;  // number to call `whole` with
-    std::size_t row;      // of the header
+    std::uint32_t chunk;    // number to call `whole` with
+    std::size_t in_header;  // its number there
     const Lengths& lengths;
   };
   using Whole = std::function<void(std::uint32_t chunk, std::uint64_t warned_to, Chunk& out)>;
@@ -42,7 +42,7 @@ class Parts {
         file_(file),
         nearby_(nearby),
         whole_(std::move(whole)),
-        can_(decoder.header.rows.size(), Answer::unknown) {}
+        can_(decoder.header.chunks.size(), Answer::unknown) {}
 
   // Whether there is a forecast for the chunk, or it has one sequence. Thread-safe, as read() is.
   bool can(const Which& which) const;

@@ -15,7 +15,7 @@ namespace batchfeed::cbf {
 struct StreamJob {
   const Decoder& decoder;
   std::size_t chunk;
-  const ChunkRow& row;
+  const FileChunk& stored;
   const FileStream& stream;
   const Lengths& lengths;
   Feed& feed;  // stands at the stream's first byte
