@@ -8,7 +8,6 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TEST_HELPERS = {"testing", "model", "fuzzing"}  # of src/formats/ctf
 LIBRARY, ALL = ("src", "include"), ("src", "include", "cli", "python", "bench")
 
 # (pattern, where, why)
@@ -40,7 +39,7 @@ def main():
     for path in sorted(p for top in ALL for p in (ROOT / top).rglob("*") if p.suffix in (".h", ".cc")):
         name = path.relative_to(ROOT)
         files += 1
-        test = path.stem.endswith(("_test", "_fuzz", "_bench")) or path.stem.startswith("test_") or path.stem in TEST_HELPERS
+        test = path.stem.endswith(("_test", "_fuzz", "_bench", "testing"))
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
             for pattern, tops, why in RULES:
                 words = line if "TODO" in pattern else code_of(line)

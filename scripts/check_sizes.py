@@ -23,7 +23,7 @@ TESTING_SCRIPTS = ("coverage", "fuzz", "fuzz_night", "golden_matrix", "instructi
 
 
 def is_test(path):
-    return path.parts[0] == "tests" or path.stem.endswith(("_test", "_fuzz")) or path.stem.startswith("test_") or path.stem == "testing" or (
+    return path.parts[0] == "tests" or path.stem.endswith(("_test", "_fuzz", "testing")) or path.stem.startswith("test_") or (
         path.parts[0] == "scripts" and path.name in TESTING_SCRIPTS) or path.name == "catalogue.txt"
 
 

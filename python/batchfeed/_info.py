@@ -9,6 +9,7 @@ from typing import Optional
 
 from . import _core
 from ._errors import Error
+from ._words import counted
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,10 @@ class Info:
 
     def _remarks(self) -> list[str]:
         length = self.lengths
-        counts = [(self.sequences, "sequence"), (self.samples, "sample"), (self.chunks, "chunk")]
-        sequences, samples, chunks = (f"{n} {word}" if n == 1 else f"{n} {word}s" for n, word in counts)
         odd = [(s.name, s.odd) for s in self.streams if s.odd]
         return [
-            *(f"{name}: {n} sample{'' if n == 1 else 's'} cannot be read as such; bf.check() says where" for name, n in odd),
-            f"{sequences}, {samples} in {chunks}",
+            *(f"{name}: {counted(n, 'sample')} cannot be read as such; bf.check() says where" for name, n in odd),
+            f"{counted(self.sequences, 'sequence')}, {counted(self.samples, 'sample')} in {counted(self.chunks, 'chunk')}",
             f"samples of a sequence: {length['min']:g} to {length['max']:g}, mean {length['mean']:.1f}",
         ]
 

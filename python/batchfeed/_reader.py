@@ -233,7 +233,7 @@ class Reader:
             return
         raise usage(
             "python.no-data",
-            f"no minibatch for rank {options.rank} of {options.workers} in {empty} epoch{'s' * (empty > 1)}: this would go on without end",
+            f"no minibatch for rank {options.rank} of {options.workers} in {counted(empty, 'epoch')}: this would go on without end",
             "let minibatch size, workers and what is left out fit the corpus, or give epochs() a count",
         )
 

@@ -30,12 +30,18 @@ T byte_swap(T value) noexcept {
   }
 }
 
+// A value as it is stored in the given byte order, and back.
+template <std::endian stored = std::endian::little, class T>
+T as_stored(T value) noexcept {
+  return stored == std::endian::native ? value : byte_swap(value);
+}
+
 // A value stored in the given byte order, at any alignment.
 template <class T, std::endian stored = std::endian::little>
 T load(const void* from) noexcept {
   T value;
   std::memcpy(&value, from, sizeof(T));
-  return stored == std::endian::native ? value : byte_swap(value);
+  return as_stored<stored>(value);
 }
 
 class Cursor {

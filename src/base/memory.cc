@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/buffer.h>
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <new>
 #include <type_traits>
 
+#include "base/fork_safe.h"
 #include "base/regions.h"
 
 namespace batchfeed::detail {
@@ -24,14 +24,6 @@ constexpr std::size_t kLargePage = Regions::kMost;
 constinit std::mutex shared_mutex;
 constinit Regions shared_regions;
 static_assert(std::is_trivially_destructible_v<std::mutex> && std::is_trivially_destructible_v<Regions>);
-
-// Also held while the process forks, so that a child finds the regions whole and the mutex free.
-std::unique_lock<std::mutex> hold_regions() noexcept {
-  static const int told =
-      ::pthread_atfork([] { shared_mutex.lock(); }, [] { shared_mutex.unlock(); }, [] { shared_mutex.unlock(); });
-  static_cast<void>(told);
-  return std::unique_lock(shared_mutex);
-}
 
 bool is_shared(std::size_t bytes) noexcept {
   return kBuffersShareRegions && bytes >= Regions::kLeast && bytes < Regions::kMost;
@@ -61,7 +53,7 @@ void release_small(void* block) noexcept {
 void* allocate(std::size_t bytes) noexcept {
   if (is_small(bytes)) return allocate_small(bytes);
   if (is_shared(bytes)) {
-    const auto lock = hold_regions();
+    const auto lock = hold<shared_mutex>();
     return shared_regions.allocate(bytes);
   }
   const std::size_t unit = bytes < kLargePage ? kLine : kLargePage;
@@ -83,7 +75,7 @@ void release(void* memory, std::size_t bytes) noexcept {
   if (is_small(bytes)) {
     release_small(memory);
   } else if (is_shared(bytes)) {
-    const auto lock = hold_regions();
+    const auto lock = hold<shared_mutex>();
     shared_regions.release(memory, bytes);
   } else {
     std::free(memory);

@@ -185,7 +185,7 @@ TEST(Compressed, WhatIsKeptReadsAsInThePlainFileAndWhatIsTooLongIsNot) {
 
 TEST(Compressed, AFrameSaysWhatItUnpacksTo) {
   const auto told = [](const std::string& compressed) {
-    return told_frame_size(std::as_bytes(std::span(compressed)).first(std::min<std::size_t>(18, compressed.size())));
+    return stated_frame_size(std::as_bytes(std::span(compressed)).first(std::min<std::size_t>(18, compressed.size())));
   };
   EXPECT_EQ(told(zstd(text())), text().size());
   EXPECT_EQ(told("no frame at all is here"), 0u);

@@ -50,6 +50,6 @@ inline std::unique_ptr<Decoder> make_decoder(Codec codec, std::uint64_t window_b
 }
 
 // The unpacked size that the header of the first zstd frame states; `head`: its first 18 bytes. 0 if it states none.
-std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept;
+std::uint64_t stated_frame_size(std::span<const std::byte> head) noexcept;
 
 }  // namespace batchfeed::compressed

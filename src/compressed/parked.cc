@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "compressed/parked.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <iterator>
 #include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "base/fork_safe.h"
 
 namespace batchfeed::compressed {
 namespace {
@@ -38,13 +38,6 @@ Lot& lot() {
   return made;
 }
 
-// Also held while the process forks, so that a child finds the list whole and the mutex free.
-std::unique_lock<std::mutex> hold() noexcept {
-  static const int told = ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
-  static_cast<void>(told);
-  return std::unique_lock(mutex);
-}
-
 // The most decoders of one file: one for each reading thread, and some more.
 std::size_t most_of_one() noexcept {
   static const std::size_t most = std::clamp<std::size_t>(2 * std::thread::hardware_concurrency(), 4, 32);
@@ -56,7 +49,7 @@ std::size_t most_of_one() noexcept {
 std::unique_ptr<Decoder> Parked::take(std::uint64_t from, std::uint64_t to) const noexcept {
   std::list<Entry> out;
   {
-    const auto lock = hold();
+    const auto lock = hold<mutex>();
     Lot& parked = lot();
     auto found = parked.all.end(), oldest = found;
     std::size_t own = 0;
@@ -76,7 +69,7 @@ void Parked::add(std::unique_ptr<Decoder> decoder) const {
   std::list<Entry> one, gone;
   const std::size_t bytes = decoder->bytes();
   one.push_back({this, std::move(decoder), bytes});
-  const auto lock = hold();
+  const auto lock = hold<mutex>();
   Lot& parked = lot();
   while (!parked.all.empty() && parked.bytes + bytes > kMostParked) parked.move_out(gone, parked.all.begin());
   const auto is_own = [this](const Entry& other) { return other.owner == this; };
@@ -88,7 +81,7 @@ void Parked::add(std::unique_ptr<Decoder> decoder) const {
 
 void Parked::clear() const noexcept {
   std::list<Entry> gone;
-  const auto lock = hold();
+  const auto lock = hold<mutex>();
   Lot& parked = lot();
   for (auto one = parked.all.begin(); one != parked.all.end();) {
     const auto at = one++;
@@ -97,7 +90,7 @@ void Parked::clear() const noexcept {
 }
 
 std::size_t parked_bytes() noexcept {
-  const auto lock = hold();
+  const auto lock = hold<mutex>();
   return lot().bytes;
 }
 

@@ -17,13 +17,13 @@ bool before(std::uint64_t offset, const Point& point) { return offset < point.un
 
 // The unpacked size that the file states; 0 if it states none. Only an estimate: the size is that of the last gzip
 // member or of the first zstd frame.
-std::uint64_t told_size(const Stored& file, Codec codec) {
+std::uint64_t stated_size(const Stored& file, Codec codec) {
   std::array<std::byte, 18> bytes{};
   if (file.size < bytes.size()) return 0;
   const bool is_gzip = codec == Codec::gzip;  // its last four bytes are the size modulo 2^32
   const auto part = std::span(bytes).first(is_gzip ? 4 : bytes.size());
   file.read(is_gzip ? file.size - part.size() : 0, part);
-  if (!is_gzip) return told_frame_size(part);
+  if (!is_gzip) return stated_frame_size(part);
   std::uint64_t size = 0;
   for (std::size_t i = 4; i-- > 0;) size = size << 8 | std::to_integer<std::uint64_t>(bytes[i]);
   return size;
@@ -34,7 +34,7 @@ std::uint64_t told_size(const Stored& file, Codec codec) {
 Unpacked::Unpacked(const Stored& file, Codec codec, const Limits& limits, std::size_t keep, Spacing spacing)
     : codec_(codec), window_bytes_(limits.unpack_window_bytes), spacing_(spacing), room_(keep) {
   if (!supported(codec)) fail_unsupported(file.path, codec);
-  if (keep != 0 && told_size(file, codec) > keep) room_ = 0;
+  if (keep != 0 && stated_size(file, codec) > keep) room_ = 0;
   points_.push_back({});
   windows_.resize(kWindow);  // a placeholder: Point::window = 0 means none
   if (codec == Codec::gzip) {

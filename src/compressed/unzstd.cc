@@ -120,7 +120,7 @@ class Unzstd : public Decoder {
 
 std::unique_ptr<Decoder> make_unzstd(std::uint64_t window_bytes) { return std::make_unique<Unzstd>(window_bytes); }
 
-std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept {
+std::uint64_t stated_frame_size(std::span<const std::byte> head) noexcept {
   const unsigned long long size = ZSTD_getFrameContentSize(head.data(), head.size());
   return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : size;
 }
@@ -132,7 +132,7 @@ std::uint64_t told_frame_size(std::span<const std::byte> head) noexcept {
 namespace batchfeed::compressed {
 
 std::unique_ptr<Decoder> make_unzstd(std::uint64_t) { return nullptr; }
-std::uint64_t told_frame_size(std::span<const std::byte>) noexcept { return 0; }
+std::uint64_t stated_frame_size(std::span<const std::byte>) noexcept { return 0; }
 
 }  // namespace batchfeed::compressed
 

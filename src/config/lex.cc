@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/byte_order_mark.h"
 #include "config/document.h"
 #include "config/parse.h"
 
@@ -65,14 +66,14 @@ class Lexer {
 
   void lines_of(std::string_view content, const std::string& path) {
     const std::uint32_t id = doc_.map_.add_file(path);
-    if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
+    if (is_utf16(content)) {
       throw Error({.kind = FaultKind::config,
                    .id = "config.utf16",
                    .at = {.file = path, .line = 1, .column = 1},
                    .what = "the file is UTF-16; a configuration is plain bytes or UTF-8",
                    .hint = "save it as UTF-8"});
     }
-    std::size_t begin = content.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    std::size_t begin = utf8_mark_bytes(content);
     for (std::uint64_t line = 1; begin < content.size(); ++line) {
       const std::size_t end = std::min(content.find('\n', begin), content.size());
       std::string_view bytes = content.substr(begin, end - begin);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/byte_order_mark.h"
 #include "base/words.h"
 #include "config/order_keys.h"
 #include "config/parse.h"
@@ -65,7 +66,7 @@ std::vector<std::string> read_list(Binder& binder, const Value& value) {
   }
   std::vector<std::string> out;
   Position at{.file = path, .line = 1};
-  for (std::size_t begin = content.starts_with("\xEF\xBB\xBF") ? 3 : 0; begin < content.size();) {
+  for (std::size_t begin = utf8_mark_bytes(content); begin < content.size();) {
     const std::size_t end = std::min(content.find_first_of("\r\n", begin), content.size());
     const Span line = trim(content, {begin, end});
     if (line.size() != 0) {

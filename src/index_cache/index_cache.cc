@@ -63,7 +63,7 @@ struct Header {
 RawHeader encode(const Header& h) {
   RawHeader out{};
   const auto put = [&](std::size_t at, std::uint64_t value) {
-    if constexpr (std::endian::native != std::endian::little) value = byte_swap(value);
+    value = as_stored(value);
     std::memcpy(out.data() + at, &value, 8);
   };
   put(0, kMagic);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/byte_order_mark.h"
 #include "base/counted.h"
 #include "base/piece.h"
 #include "compressed/compressed.h"
@@ -17,7 +18,7 @@ constexpr std::size_t kBlock = piece_bytes(256 << 10);
 
 void expect_text(std::string_view text, const std::string& path) {
   const Position first{.file = path, .line = 1, .column = 1, .has_byte = true};
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+  if (is_utf16(text)) {
     throw Error(Fault{.kind = FaultKind::format,
                       .id = "io.utf16",
                       .at = first,

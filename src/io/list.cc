@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "io/list.h"
 
+#include "base/byte_order_mark.h"
 #include "base/counted.h"
 
 namespace batchfeed::io {
@@ -15,15 +16,14 @@ ListReader::ListReader(const File& list, std::uint64_t& entries, const std::vect
       at_{.file = list.path(), .has_byte = true} {}
 
 bool ListReader::next() {
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";
   while (lines_.next()) {
     text_ = lines_.text();
     at_.byte = lines_.begin();
     at_.line = lines_.number();
     at_.column = 1;
-    if (at_.line == 1 && text_.starts_with(kMark)) {
-      text_.remove_prefix(kMark.size());
-      at_.byte += kMark.size();
+    if (const std::size_t mark = at_.line == 1 ? utf8_mark_bytes(text_) : 0; mark != 0) {
+      text_.remove_prefix(mark);
+      at_.byte += mark;
     }
     if (text_.find_first_not_of(" \t\v\f\r") == text_.npos) {
       ++blank_lines_;

@@ -21,7 +21,7 @@ namespace batchfeed {
 class FaultSink;
 
 // Errors found for one sink.
-struct Found {
+struct FoundErrors {
   std::uint64_t errors = 0;
   std::vector<Fault> first = {};
   std::map<std::string, std::uint64_t, std::less<>> more = {};  // by id: how many beyond `first`
@@ -63,7 +63,7 @@ class ErrorsAhead {
   void forget() const;
 
  private:
-  struct Part : Found {
+  struct Part : FoundErrors {
     FaultSink* sink;
     std::function<void()> again = {}, forget = {};
     std::atomic<bool> settled{false};

@@ -52,7 +52,7 @@ bool FaultSink::count_error() {
   return true;
 }
 
-bool FaultSink::spend(const Found& found) {
+bool FaultSink::spend(const FoundErrors& found) {
   {
     const std::lock_guard lock(mutex_);
     if (found.errors > budget_ - std::min(budget_, errors_)) return false;
@@ -110,7 +110,7 @@ void FaultSink::notice(Severity severity, Fault fault) {
   if (wanted(severity, fault.id)) report_({severity, std::move(fault)});
 }
 
-void HeldFaults::release() {
+void HeldReports::release() {
   for (Notice& n : held_) to_.notice(n.severity, std::move(n.fault));
   held_.clear();
   const std::lock_guard lock(to_.mutex_);

@@ -67,7 +67,7 @@ class FaultSink {
   }
 
   // Counts and reports errors that were found ahead; false, and nothing is changed, if the budget has not enough left.
-  bool spend(const Found& found);
+  bool spend(const FoundErrors& found);
 
   struct Spent {
     std::uint64_t errors = 0;
@@ -82,7 +82,7 @@ class FaultSink {
   std::vector<Notice> finish() const;
 
  private:
-  friend class HeldFaults;
+  friend class HeldReports;
   bool wanted(Severity severity, std::string_view id);  // counts the notice, too
   void notice(Severity severity, Fault fault);
   ErrorsAhead* ahead() const noexcept { return budget_ > 0 ? ErrorsAhead::current() : nullptr; }
@@ -105,9 +105,9 @@ class FaultSink {
 
 // For damage that may turn out not to be reported: notices to sink() are held until release().
 // Holds no more than what `to`, which limits notices, could pass on.
-class HeldFaults {
+class HeldReports {
  public:
-  explicit HeldFaults(FaultSink& to)
+  explicit HeldReports(FaultSink& to)
       : to_(to), sink_(to.file_, 0, to.trace_level_, [this](const Notice& n) { held_.push_back(n); }) {}
 
   FaultSink& sink() noexcept { return sink_; }

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -285,22 +284,17 @@ TEST(KeyTable, NumbersNamesThatWait) {
     WaitingNames names(keys);
     std::vector<Record> records;
     std::vector<std::uint64_t> expected;
-    std::size_t numbered = 0;
-    const auto number = [&] {
-      names.number(std::span(records).subspan(numbered));
-      numbered = records.size();
-    };
     for (int i = 0; i < 5000; ++i) {
       const std::string name = std::to_string(i % 11 == 10 ? i - 7 : i);
-      if (names.many()) number();
+      if (names.many()) names.number_new(records);
       const std::uint64_t key = names.add(name).value();
       const std::uint64_t alone = one.key(name).value();
       if (i % 5 == 4) continue;  // is left out, but has a number
       records.push_back({key, name});
       expected.push_back(alone);
     }
-    number();
-    number();
+    names.number_new(records);
+    names.number_new(records);
     for (std::size_t i = 0; i < records.size(); ++i) {
       ASSERT_EQ(records[i].key, expected[i]);
       ASSERT_EQ(keys.text(records[i].key), records[i].name);

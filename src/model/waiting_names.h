@@ -38,10 +38,17 @@ class WaitingNames {
     names_.clear();
     for (Record& record : records) record.key = ids[static_cast<std::size_t>(record.key)];
   }
+  // The same for a list that grows: those behind the ones it had at the last call.
+  template <class Record>
+  void number_new(std::vector<Record>& all) {
+    number(std::span(all).subspan(numbered_));
+    numbered_ = all.size();
+  }
 
  private:
   KeyTable& keys_;
   TextList names_;
+  std::size_t numbered_ = 0;
 };
 
 }  // namespace batchfeed

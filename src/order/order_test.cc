@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "order/cntk_order.h"
-#include "order/test_corpus.h"
+#include "order/corpus_testing.h"
 
 namespace batchfeed::order {
 namespace {

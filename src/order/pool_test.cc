@@ -7,9 +7,9 @@
 
 #include "base/rng.h"
 #include "order/bucket.h"
+#include "order/corpus_testing.h"
 #include "order/mix.h"
 #include "order/share.h"
-#include "order/test_corpus.h"
 
 namespace batchfeed::order {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "order/cntk_order.h"
-#include "order/test_corpus.h"
+#include "order/corpus_testing.h"
 #include "order/uniform_order.h"
 
 namespace batchfeed::order {

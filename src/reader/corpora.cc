@@ -26,7 +26,7 @@ bool is_read_as_stored(const Source& part) {
   return rows != nullptr && rows->row_memory(0) == RowMemory::as_stored;
 }
 
-std::uint64_t piece_bytes(const Source& part) {
+std::uint64_t bytes_of_piece(const Source& part) {
   if (is_read_as_stored(part)) return kShortPiece;
   const ChunkInfo all = total(part.chunks());
   std::uint64_t sample = 0;
@@ -51,7 +51,7 @@ std::vector<std::shared_ptr<const Pieces>> cut(const Sources& parts, const Reade
   std::vector<std::shared_ptr<const Pieces>> out;
   if (options.order.kind != OrderKind::file || options.keep_in_memory || options.legacy_speech) return out;
   for (const auto& part : parts)
-    out.push_back(std::make_shared<const Pieces>(part, piece_bytes(*part), minibatches_of(*part, options)));
+    out.push_back(std::make_shared<const Pieces>(part, bytes_of_piece(*part), minibatches_of(*part, options)));
   return out;
 }
 }  // namespace

@@ -24,8 +24,8 @@ using namespace reader;
 
 namespace {
 
-std::vector<std::shared_ptr<const Source>> checked(std::vector<std::shared_ptr<const Source>> parts,
-                                                   const ReaderOptions& options) {
+std::vector<std::shared_ptr<const Source>> accepted(std::vector<std::shared_ptr<const Source>> parts,
+                                                    const ReaderOptions& options) {
   if (parts.empty() || std::count(parts.begin(), parts.end(), nullptr) != 0) {
     throw Error(Fault{.kind = FaultKind::usage,
                       .id = "reader.no-corpus",
@@ -48,7 +48,7 @@ Reader::Impl::Impl(std::vector<std::shared_ptr<const Source>> parts, const Reade
     : options(given),
       limits(given_limits),
       report(std::move(given_report)),
-      corpora(checked(std::move(parts), options), options),
+      corpora(accepted(std::move(parts), options), options),
       source(corpora.source()),
       as_read(corpora.as_read()),
       corpus(corpora.whole()),

@@ -10,7 +10,7 @@
 namespace batchfeed::reader {
 namespace {
 
-Error refuse(std::string id, std::string what, std::string hint) {
+Error refused(std::string id, std::string what, std::string hint) {
   return Error(Fault{
       .kind = FaultKind::config, .id = "legacy." + std::move(id), .what = std::move(what), .hint = std::move(hint)});
 }
@@ -19,8 +19,8 @@ Error refuse(std::string id, std::string what, std::string hint) {
 
 void check_legacy(const ReaderOptions& o) {
   if (!o.rolling_window || o.pack.kind == Packing::frames) return;
-  throw refuse("rolling-window", "readMethod = rollingWindow works on frames",
-               "set `frameMode = true`, or `readMethod = blockRandomize`");
+  throw refused("rolling-window", "readMethod = rollingWindow works on frames",
+                "set `frameMode = true`, or `readMethod = blockRandomize`");
 }
 
 LegacyPlanner::LegacyPlanner(Draws draws, std::uint64_t sweep_samples, const ReaderOptions& options)
@@ -42,10 +42,10 @@ void LegacyPlanner::enter(std::uint64_t epoch) {
   pending_.reset();
   const std::uint64_t all = options_.rows_per_epoch.empty() ? 1 : by_epoch(options_.rows_per_epoch, epoch);
   if (all < options_.workers) {
-    throw refuse("rows",
-                 std::to_string(all) + " parallel utterances (nbruttsineachrecurrentiter) are too few for " +
-                     counted(options_.workers, "worker"),
-                 "raise `nbruttsineachrecurrentiter`");
+    throw refused("rows",
+                  std::to_string(all) + " parallel utterances (nbruttsineachrecurrentiter) are too few for " +
+                      counted(options_.workers, "worker"),
+                  "raise `nbruttsineachrecurrentiter`");
   }
   rows_.clear();
   rows_.resize(static_cast<std::size_t>(share(all, options_.workers, options_.rank)));

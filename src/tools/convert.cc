@@ -70,10 +70,8 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
   const bool speech = options.to == Format::scp || options.to == Format::mlf;
   if (options.to == Format::htk) return {};
   if (speech && options.keys == ConvertOptions::Keys::none) {
-    throw Error(Fault{.kind = FaultKind::usage,
-                      .id = "convert.needs-keys",
-                      .what = "lists of features and labels name every utterance",
-                      .hint = "keep keys, or number the sequences"});
+    refuse("convert.needs-keys", {}, "lists of features and labels name every utterance",
+           "keep keys, or number the sequences");
   }
   if (speech) return {.write = true, .number = options.keys == ConvertOptions::Keys::number};
   switch (options.keys) {
@@ -289,10 +287,8 @@ class Conversion {
 ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options) {
   constexpr std::array kTargets = {Format::ctf, Format::cbf, Format::htk, Format::scp, Format::mlf};
   if (std::find(kTargets.begin(), kTargets.end(), options.to) == kTargets.end()) {
-    throw Error(Fault{.kind = FaultKind::usage,
-                      .id = "convert.format",
-                      .what = "a corpus cannot be written as " + std::string(name(options.to)),
-                      .hint = "choose ctf, cbf, htk, scp or mlf"});
+    refuse("convert.format", {}, "a corpus cannot be written as " + std::string(name(options.to)),
+           "choose ctf, cbf, htk, scp or mlf");
   }
   std::error_code none;
   const std::string beside =

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/ctf/fuzzing.h"
+#include "formats/ctf/fuzz_testing.h"
 #include "support/fuzz_file.h"
 
 namespace {
@@ -80,7 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const Folder folder;
   const std::string binary = (folder.path / "x.cbf").string(), text = (folder.path / "x.ctf").string();
   const ctf::FuzzCase c = ctf::fuzz_case(data, size);
-  const ctf::MemoryFile file(c.text);
+  const testing::MemoryFile file(c.text);
   CtfOptions from = c.options;
   from.files = {file.path()};
   from.chunk_bytes = 1 + c.block;

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/byte_order_mark.h"
 #include "io/file.h"
 #include "text/trim.h"
+#include "tools/refuse.h"
 
 namespace batchfeed {
 
@@ -111,7 +113,7 @@ bool has_controls(std::string_view line) {
 }
 
 Format of_text(std::string_view head) {
-  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  head.remove_prefix(utf8_mark_bytes(head));
   if (head.starts_with("#!MLF!#")) return Format::mlf;
   std::size_t ctf = 0, config = 0, scp = 0, kaldi = 0, lines = 0;
   while (!head.empty() && lines < kLines) {
@@ -180,10 +182,7 @@ Format detect_format(const std::string& path, const FileSystem& file_system, con
 }
 
 Format detect_format(const std::vector<std::string>& files, const FileSystem& file_system, const Limits& limits) {
-  if (files.empty()) {
-    throw Error(Fault{
-        .kind = FaultKind::usage, .id = "infer.no-file", .what = "no file is given", .hint = "name at least one"});
-  }
+  if (files.empty()) refuse("infer.no-file", {}, "no file is given", "name at least one");
   const Format first = detect_format(files[0], file_system, limits);
   if (first != Format::ctf && first != Format::cbf) return first;
   const auto words = [](Format format) { return format == Format::ctf ? "text" : "binary"; };
@@ -191,12 +190,9 @@ Format detect_format(const std::vector<std::string>& files, const FileSystem& fi
     if (is_url(files[i])) continue;  // looking at it would cost a request
     const Format other = detect_format(files[i], file_system, limits);
     if (other == first || (other != Format::ctf && other != Format::cbf)) continue;
-    throw Error(Fault{.kind = FaultKind::usage,
-                      .id = "infer.mixed-formats",
-                      .at = {.file = files[i]},
-                      .what = std::string("is in the ") + words(other) + " format, '" + files[0] + "' in the " +
-                              words(first) + " format",
-                      .hint = "the files of one corpus are read one after the other and are of one format"});
+    refuse("infer.mixed-formats", files[i],
+           std::string("is in the ") + words(other) + " format, '" + files[0] + "' in the " + words(first) + " format",
+           "the files of one corpus are read one after the other and are of one format");
   }
   return first;
 }

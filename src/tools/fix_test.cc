@@ -4,7 +4,7 @@
 #include <batchfeed/fix.h>
 #include <gtest/gtest.h>
 
-#include "formats/cbf/golden.h"
+#include "formats/cbf/golden_testing.h"
 #include "formats/ctf/mend.h"
 #include "support/fault_of.h"
 #include "support/faulty_sys.h"

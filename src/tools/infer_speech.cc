@@ -10,6 +10,7 @@
 #include "formats/kaldi/infer.h"
 #include "formats/mlf/infer.h"
 #include "formats/mlf/states.h"
+#include "tools/refuse.h"
 
 namespace batchfeed {
 
@@ -42,14 +43,11 @@ std::vector<SourceOptions> infer_speech(const std::vector<std::string>& files, c
       case Format::mlf: mlf.files.push_back(file); break;
       case Format::kaldi: (kaldi::holds_alignments(file, context) ? alignments : matrices).files.push_back(file); break;
       default:
-        throw Error(Fault{.kind = FaultKind::usage,
-                          .id = "infer.mixed",
-                          .at = {.file = file},
-                          .what = "a file of format " + std::string(name(format)) + " together with speech",
-                          .hint = "a .cntk configuration joins them by key: deserializers = ( [ type = "
-                                  "\"HTKFeatureDeserializer\" ; module "
-                                  "= \"HTKDeserializers\" ... ] : [ type = \"CNTKTextFormatDeserializer\" ; module = "
-                                  "\"CNTKTextFormatReader\" ... ] )"});
+        refuse(
+            "infer.mixed", file, "a file of format " + std::string(name(format)) + " together with speech",
+            "a .cntk configuration joins them by key: deserializers = ( [ type = \"HTKFeatureDeserializer\" ; module "
+            "= \"HTKDeserializers\" ... ] : [ type = \"CNTKTextFormatDeserializer\" ; module = "
+            "\"CNTKTextFormatReader\" ... ] )");
     }
   }
   std::vector<SourceOptions> out;

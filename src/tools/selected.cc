@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/selected.h"
 
-#include <batchfeed/error.h>
-
 #include "base/hash.h"
+#include "tools/refuse.h"
 
 namespace batchfeed {
 namespace {
@@ -14,11 +13,8 @@ std::size_t find(const std::vector<StreamInfo>& streams, const std::string& name
     if (streams[i].name == name) return i;
     known += (known.empty() ? "'" : ", '") + streams[i].name + "'";
   }
-  throw Error(Fault{.kind = FaultKind::usage,
-                    .id = "convert.no-stream",
-                    .what = "no stream '" + name + "', there are " + known,
-                    .hint = "names are compared with their case",
-                    .stream = name});
+  refuse("convert.no-stream", {}, "no stream '" + name + "', there are " + known, "names are compared with their case",
+         name);
 }
 
 }  // namespace
@@ -39,11 +35,8 @@ Selected::Selected(std::shared_ptr<const Source> from, const std::vector<std::st
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (streams_[i].name != streams_[k].name) continue;
-      throw Error(Fault{.kind = FaultKind::usage,
-                        .id = "convert.same-name",
-                        .what = "two streams would be named '" + streams_[i].name + "'",
-                        .hint = "name each stream once, and rename to different names",
-                        .stream = streams_[i].name});
+      refuse("convert.same-name", {}, "two streams would be named '" + streams_[i].name + "'",
+             "name each stream once, and rename to different names", streams_[i].name);
     }
   }
 }

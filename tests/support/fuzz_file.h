@@ -33,16 +33,17 @@ class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
     require(fd_ >= 0);
-    while (!bytes.empty()) {
-      const ::ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ::ssize_t n = ::pwrite(fd_, bytes.data() + at, bytes.size() - at, static_cast<::off_t>(at));
       require(n > 0);
-      bytes.remove_prefix(static_cast<std::size_t>(n));
+      at += static_cast<std::size_t>(n);
     }
   }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
   ~MemoryFile() { ::close(fd_); }
   std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+  int descriptor() const { return fd_; }  // stands at the begin
 
  private:
   int fd_;

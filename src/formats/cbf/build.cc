@@ -26,8 +26,7 @@ constexpr std::uint64_t kMaxI32 = 0x7FFFFFFF;
 
 template <class T>
 void put(Buffer<std::byte>& to, T value) {
-  T stored = value;
-  if constexpr (std::endian::native != std::endian::little && sizeof(T) > 1) stored = byte_swap(value);
+  const T stored = as_stored(value);
   const std::size_t old = to.size();
   to.resize(old + sizeof(T));
   std::memcpy(to.data() + old, &stored, sizeof(T));
@@ -123,7 +122,7 @@ void ChunkBuilder::append(const std::vector<Piece>& sequence, const WrittenSeque
   }
   if (layout_ == Layout::legacy) longest = std::max(longest, 1u);
   samples_ += longest;
-  lengths_.push_back(std::endian::native == std::endian::little ? longest : byte_swap(longest));
+  lengths_.push_back(as_stored(longest));
 }
 
 void ChunkBuilder::check(const std::vector<Piece>& sequence, const WrittenSequence& who) const {

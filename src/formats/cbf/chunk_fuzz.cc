@@ -13,7 +13,7 @@
 
 #include "base/cursor.h"
 #include "formats/cbf/cbf.h"
-#include "formats/cbf/fuzz_build.h"
+#include "formats/cbf/fuzz_build_testing.h"
 #include "support/fuzz_file.h"
 
 namespace {

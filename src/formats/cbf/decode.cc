@@ -13,12 +13,12 @@ namespace {
 // The lengths announced in front of the chunk steer scheduling only and may
 // differ from what the streams hold; a check says so.
 void compare_lengths(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, const Chunk& out) {
-  const ChunkRow& row = decoder.header.rows[chunk];
-  for (std::uint32_t s = 0; s < row.sequences; ++s) {
+  const FileChunk& stored = decoder.header.chunks[chunk];
+  for (std::uint32_t s = 0; s < stored.sequences; ++s) {
     std::uint32_t longest = 0;
     for (const Column& column : out.columns) longest = std::max(longest, column.samples(s));
     if (lengths[s] == longest) continue;
-    decoder.sink.warning(decoder.faults.make("cbf.sample-count-differs", row.begin + std::uint64_t{s} * 4,
+    decoder.sink.warning(decoder.faults.make("cbf.sample-count-differs", stored.begin + std::uint64_t{s} * 4,
                                              "chunk " + std::to_string(chunk) + ", sequence " + std::to_string(s) +
                                                  ": its length is given as " + std::to_string(lengths[s]) +
                                                  ", its longest stream has " + counted(longest, "sample"),
@@ -27,11 +27,11 @@ void compare_lengths(const Decoder& decoder, std::size_t chunk, const Lengths& l
 }
 
 void decode_modern(const Decoder& decoder, std::size_t chunk, const Lengths& lengths, Feed& feed, Chunk& out) {
-  const ChunkRow& row = decoder.header.rows[chunk];
-  feed.seek(row.begin + std::uint64_t{row.sequences} * 4);
+  const FileChunk& stored = decoder.header.chunks[chunk];
+  feed.seek(stored.begin + std::uint64_t{stored.sequences} * 4);
   for (std::size_t i = 0; i < out.columns.size(); ++i) {
     const FileStream& stream = decoder.header.streams[i];
-    const StreamJob job{decoder, chunk, row, stream, lengths, feed, out, out.columns[i], 0};
+    const StreamJob job{decoder, chunk, stored, stream, lengths, feed, out, out.columns[i], 0};
     stream.storage == Storage::dense ? decode_dense(job) : decode_sparse(job);
   }
 }
@@ -51,10 +51,6 @@ std::string StreamJob::who(std::uint32_t sequence) const {
          std::to_string(first + sequence);
 }
 
-std::uint64_t StreamJob::most_values() const noexcept {
-  return std::min<std::uint64_t>(decoder.limits.chunk_values, 0xFFFFFFFFu);
-}
-
 void StreamJob::truncated(std::uint32_t sequence, std::uint64_t at, std::uint32_t samples, std::uint64_t bytes) const {
   decoder.faults.fail("cbf.sequence-truncated", at,
                       who(sequence) + ": " + counted(bytes, "byte") + " needed for " + counted(samples, "sample") +
@@ -65,7 +61,7 @@ void StreamJob::truncated(std::uint32_t sequence, std::uint64_t at, std::uint32_
 void StreamJob::too_many_values(std::uint64_t at, std::uint64_t n) const {
   decoder.faults.over_limit("limit.chunk-values", at,
                             "stream '" + printable(stream.name) + "': values in chunk " + std::to_string(chunk), n,
-                            most_values(), "chunk_values");
+                            most_values(decoder.limits), "chunk_values");
 }
 
 void StreamJob::too_long(std::uint64_t at, std::uint32_t n) const {

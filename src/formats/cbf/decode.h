@@ -31,8 +31,8 @@ struct Decoder {
   // True: damage behind which decoding can go on is given to the sink and its
   // sequence marked invalid. False: any damage is thrown.
   bool check = false;
-  // Offset in the file; warnings about bytes before it have been given already (modern layout).
-  std::uint64_t told = 0;
+  // Offset in the file up to which warnings have been given already (modern layout).
+  std::uint64_t warned_to = 0;
 
   void damaged(Chunk& out, std::uint32_t row, Fault fault) const;
 };

@@ -16,8 +16,8 @@ bool in_place(const StreamJob& job) {
   if (job.stream.element != Element::f32 || column.element != Element::f32) return false;
   if constexpr (std::endian::native != std::endian::little) return false;
   const std::uint64_t dim = job.stream.dim;
-  const std::uint64_t elements = add_sat(job.row.sequences, mul_sat(job.lengths.sum(), dim));
-  if (elements > job.feed.left() / 4 || elements > job.most_values()) return false;
+  const std::uint64_t elements = add_sat(job.stored.sequences, mul_sat(job.lengths.sum(), dim));
+  if (elements > job.feed.left() / 4 || elements > most_values(job.decoder.limits)) return false;
   const std::uint64_t start = job.feed.at();
   const auto total = static_cast<std::size_t>(elements) * 4;
   column.values.resize(total);
@@ -29,7 +29,7 @@ bool in_place(const StreamJob& job) {
     const std::size_t part = std::min(total - done, Feed::kPiece);
     job.feed.copy(values + done, part);
     done += part;
-    for (; s < job.row.sequences && head * 4 < done; ++s) {
+    for (; s < job.stored.sequences && head * 4 < done; ++s) {
       const std::uint32_t n = job.lengths[s];
       if (load<std::uint32_t>(values + head * 4) != n || n > job.decoder.limits.sequence_samples) {
         job.feed.seek(start);
@@ -48,14 +48,14 @@ bool in_place(const StreamJob& job) {
 
 void decode_dense(const StreamJob& job) {
   Column& column = job.column;
-  column.first_sample.resize(std::size_t{job.row.sequences} + 1);
-  column.begin.resize(job.row.sequences);
+  column.first_sample.resize(std::size_t{job.stored.sequences} + 1);
+  column.begin.resize(job.stored.sequences);
   if (in_place(job)) return;
   const std::uint64_t dim = job.stream.dim;
   const std::uint64_t width = size_of(job.stream.element);
   std::uint64_t samples = 0;
   column.values.clear();
-  for (std::uint32_t s = 0; s < job.row.sequences; ++s) {
+  for (std::uint32_t s = 0; s < job.stored.sequences; ++s) {
     const std::uint64_t at = job.feed.at();
     if (job.feed.left() < 4) job.truncated(s, at, 0, 4);
     const auto n = job.feed.get<std::uint32_t>();

@@ -24,12 +24,12 @@ class SparseStream {
         as_stored_(job.stream.element == job.column.element && std::endian::native == std::endian::little) {}
 
   void run() {
-    column_.first_sample.resize(std::size_t{job_.row.sequences} + 1);
+    column_.first_sample.resize(std::size_t{job_.stored.sequences} + 1);
     // A chunk this small cannot hold more than the limits allow.
-    const bool small = feed_.left() / 4 <= job_.most_values();
-    for (std::uint32_t s = 0; s < job_.row.sequences;) {
+    const bool small = feed_.left() / 4 <= most_values(job_.decoder.limits);
+    for (std::uint32_t s = 0; s < job_.stored.sequences;) {
       if (small && as_stored_) s = plain(s);
-      if (s < job_.row.sequences) careful(s++);
+      if (s < job_.stored.sequences) careful(s++);
     }
   }
 
@@ -44,7 +44,7 @@ class SparseStream {
                     .end = bytes.data() + bytes.size(),
                     .before = bytes.data(),
                     .sequence = s,
-                    .sequences = job_.row.sequences,
+                    .sequences = job_.stored.sequences,
                     .samples = static_cast<std::uint32_t>(column_.first_value.size() - 1),
                     .room = column_.first_value.capacity() - column_.first_value.size(),
                     .width = width_,
@@ -72,7 +72,7 @@ class SparseStream {
     const std::size_t at_hand = bytes.size() / (width_ + 4);
     std::size_t wanted = had + at_hand;
     if (wanted > column_.indices.capacity()) {
-      const std::uint64_t left = job_.row.sequences - s;
+      const std::uint64_t left = job_.stored.sequences - s;
       const Whole whole = whole_ones(bytes, left);
       if (whole.sequences == left) {
         if (whole.entries < at_hand / 3) wanted = had + std::min<std::size_t>(at_hand, whole.entries + kOver);
@@ -181,7 +181,7 @@ class SparseStream {
     for (std::uint32_t k = 0; k < n; ++k) {
       for (std::size_t i = std::size_t{first[k]} + 1; i < first[k + 1]; ++i) {
         if (index[i] > index[i - 1]) continue;
-        if (place(i) < d.told) break;
+        if (place(i) < d.warned_to) break;
         const bool twice = index[i] == index[i - 1];
         const std::string id = twice ? "cbf.duplicate-index" : "cbf.unsorted-indices";
         d.sink.warning(id, [&] {

@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 #include "formats/cbf/feed.h"
-#include "formats/cbf/golden.h"
+#include "formats/cbf/golden_testing.h"
 #include "support/faulty_sys.h"
 #include "support/tier.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/cbf/both_ways.h"
+#include "formats/cbf/both_ways_testing.h"
 #include "formats/cbf/cbf.h"
 #include "support/fuzz_file.h"
 

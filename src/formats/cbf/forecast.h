@@ -42,7 +42,7 @@ std::optional<Forecast> forecast(const Header& header, std::size_t chunk, const 
                                  const io::File& file);
 
 // Whether each sequence of every stream but the largest stands where the forecast says.
-bool is_true(const Forecast& told, const Header& header, std::size_t chunk, const Lengths& lengths,
+bool is_true(const Forecast& made, const Header& header, std::size_t chunk, const Lengths& lengths,
              const io::File& file);
 
 }  // namespace batchfeed::cbf

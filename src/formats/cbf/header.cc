@@ -10,9 +10,7 @@
 namespace batchfeed::cbf {
 namespace {
 
-constexpr std::uint64_t kSmallest = 36;  // prefix, empty header, trailer
-constexpr std::uint64_t kTrailerBytes = 8;
-constexpr std::uint64_t kHeaderBytes = 16;  // before the streams
+constexpr std::uint64_t kSmallest = kPrefixBytes + kHeaderBytes + kTrailerBytes;
 constexpr std::uint64_t kStreamBytes = 10;  // of one, without its name
 
 FileStream read_stream(Feed& feed, const HeaderParts& parts, std::size_t number) {
@@ -49,8 +47,8 @@ FileStream read_stream(Feed& feed, const HeaderParts& parts, std::size_t number)
   return stream;
 }
 
-std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint32_t chunks, std::uint64_t chunks_at,
-                                std::uint64_t data_end) {
+std::vector<FileChunk> read_table(Feed& feed, const HeaderParts& parts, std::uint32_t chunks, std::uint64_t chunks_at,
+                                  std::uint64_t data_end) {
   const std::uint64_t left = feed.left();
   if (chunks > left / kRowBytes) {
     parts.faults.fail("cbf.bad-chunk-table", chunks_at,
@@ -64,8 +62,8 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
                                              std::to_string(left),
                                          "the rest is ignored"));
   }
-  std::vector<ChunkRow> rows(chunks);
-  for (ChunkRow& row : rows) {
+  std::vector<FileChunk> rows(chunks);
+  for (FileChunk& row : rows) {
     row.at = feed.at();
     const auto offset = feed.get<std::int64_t>();
     row.sequences = feed.get<std::uint32_t>();
@@ -80,7 +78,7 @@ std::vector<ChunkRow> read_rows(Feed& feed, const HeaderParts& parts, std::uint3
     row.begin = static_cast<std::uint64_t>(offset);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    ChunkRow& row = rows[i];
+    FileChunk& row = rows[i];
     row.end = i + 1 < rows.size() ? rows[i + 1].begin : data_end;
     if (row.sequences > (row.end - row.begin) / 4) {
       parts.faults.fail("cbf.chunk-too-small", row.at + 8,
@@ -131,7 +129,7 @@ Header read_modern(const io::File& file, const HeaderParts& parts, Buffer<std::b
   parts.limit_streams(streams, counts_at + 4);
   Header header;
   for (std::uint32_t i = 0; i < streams; ++i) header.streams.push_back(read_stream(feed, parts, i));
-  header.rows = read_rows(feed, parts, chunks, counts_at, header_at);
+  header.chunks = read_table(feed, parts, chunks, counts_at, header_at);
   return header;
 }
 
@@ -146,6 +144,10 @@ std::string bytes_text(std::uint64_t word) {
 }
 
 }  // namespace
+
+std::size_t Header::sparse_stream() const {
+  return static_cast<std::size_t>(std::ranges::find(streams, Storage::sparse, &FileStream::storage) - streams.begin());
+}
 
 Header read_header(const io::File& file, const Limits& limits, FaultSink& sink) {
   const Faults faults(file.path());

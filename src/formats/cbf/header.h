@@ -17,6 +17,8 @@
 #include <batchfeed/limits.h>
 #include <batchfeed/schema.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +31,8 @@ namespace batchfeed::cbf {
 inline constexpr std::uint64_t kMagic = 0x636e746b5f62696e;  // the bytes "nib_ktnc"
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint64_t kPrefixBytes = 12;
+inline constexpr std::uint64_t kTrailerBytes = 8;
+inline constexpr std::uint64_t kHeaderBytes = 16;  // in front of the streams
 inline constexpr std::uint64_t kRowBytes = 16;
 
 enum class Layout : std::uint8_t { modern, legacy };
@@ -41,9 +45,9 @@ struct FileStream {
   std::uint64_t element_at = 0;  // offset of the element type, for messages
 };
 
-struct ChunkRow {
-  std::uint64_t at = 0;              // offset of the row itself
-  std::uint64_t begin = 0, end = 0;  // of the chunk, absolute
+struct FileChunk {
+  std::uint64_t at = 0;              // offset of its row in the table
+  std::uint64_t begin = 0, end = 0;  // absolute
   std::uint32_t sequences = 0;
   std::uint32_t samples = 0;
 };
@@ -51,8 +55,15 @@ struct ChunkRow {
 struct Header {
   Layout layout = Layout::modern;
   std::vector<FileStream> streams;
-  std::vector<ChunkRow> rows;
+  std::vector<FileChunk> chunks;
+
+  std::size_t sparse_stream() const;  // the first one; the number of streams, if there is none
 };
+
+// Values, or samples, that a chunk may have of one stream.
+inline std::uint64_t most_values(const Limits& limits) noexcept {
+  return std::min<std::uint64_t>(limits.chunk_values, 0xFFFFFFFFu);
+}
 
 // Throws Error for what is fatal; what is only odd goes to the sink.
 Header read_header(const io::File& file, const Limits& limits, FaultSink& sink);

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "formats/cbf/fuzz_build.h"
+#include "formats/cbf/fuzz_build_testing.h"
 #include "support/fuzz_file.h"
 
 namespace {
@@ -20,10 +20,10 @@ void check(const batchfeed::cbf::Header& header, std::uint64_t size) {
     require(s.storage == batchfeed::Storage::dense || s.dim <= 0x7FFFFFFF);
   }
   std::uint64_t end = batchfeed::cbf::kPrefixBytes;
-  for (const auto& row : header.rows) {
-    require(row.begin >= end && row.begin <= row.end && row.end <= size);
-    require(row.sequences <= (row.end - row.begin) / 4);
-    end = row.begin;
+  for (const auto& chunk : header.chunks) {
+    require(chunk.begin >= end && chunk.begin <= chunk.end && chunk.end <= size);
+    require(chunk.sequences <= (chunk.end - chunk.begin) / 4);
+    end = chunk.begin;
   }
 }
 
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     table.streams.push_back(std::move(s));
   }
   for (std::uint32_t i = draw.below(6); i > 0; --i) {
-    ChunkRow row;
+    FileChunk row;
     const std::uint32_t bytes = draw.byte();
     row.begin = file.size() + static_cast<std::uint64_t>(static_cast<std::int32_t>(draw.field(0)));
     row.sequences = draw.field(bytes / 8);

@@ -31,7 +31,7 @@ class LegacyHeader {
       bad(chunks_at, "number of chunks " + std::to_string(chunks) + " needs 16 bytes each, only " +
                          std::to_string(feed_.left()) + " left for the chunk table");
     }
-    header.rows = rows(static_cast<std::size_t>(chunks));
+    header.chunks = table(static_cast<std::size_t>(chunks));
     return header;
   }
 
@@ -76,13 +76,13 @@ class LegacyHeader {
     return out;
   }
 
-  std::vector<ChunkRow> rows(std::size_t chunks) {
+  std::vector<FileChunk> table(std::size_t chunks) {
     const std::uint64_t data = feed_.at() + chunks * kRowBytes;
-    std::vector<ChunkRow> out(chunks);
+    std::vector<FileChunk> out(chunks);
     std::uint64_t least = 0;
     for (std::size_t i = 0; i < chunks; ++i) {
       const std::string who = "chunk " + std::to_string(i);
-      ChunkRow& row = out[i];
+      FileChunk& row = out[i];
       row.at = feed_.at();
       const auto offset = field<std::int64_t>("chunk offset");
       const std::int32_t sequences = number("number of sequences", 0, 0x7FFFFFFF);

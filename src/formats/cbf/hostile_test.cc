@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/cbf/both_ways.h"
+#include "formats/cbf/both_ways_testing.h"
 #include "formats/cbf/faults.h"
-#include "formats/cbf/golden.h"
+#include "formats/cbf/golden_testing.h"
 
 namespace batchfeed::cbf {
 namespace {

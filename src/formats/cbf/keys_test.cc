@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "formats/cbf/golden.h"
+#include "formats/cbf/golden_testing.h"
 #include "support/fault_of.h"
 #include "support/faulty_sys.h"
 

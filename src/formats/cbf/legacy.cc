@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "formats/cbf/legacy.h"
 
-#include <algorithm>
-
 #include "base/counted.h"
 
 namespace batchfeed::cbf {
@@ -115,28 +113,28 @@ class Unfold {
 }  // namespace
 
 void check_legacy_room(const Header& header, std::size_t chunk, const Faults& faults) {
-  const ChunkRow& row = header.rows[chunk];
+  const FileChunk& stored = header.chunks[chunk];
   std::uint64_t each = 0;  // bytes a sequence takes at least
   std::uint64_t fixed = 0;
   for (const FileStream& stream : header.streams) {
     each += stream.storage == Storage::dense ? stream.dim * size_of(stream.element) : 4;
     fixed += stream.storage == Storage::dense ? 0 : 8;
   }
-  const std::uint64_t size = row.end - row.begin;
-  if (row.sequences == 0 || (size >= fixed && row.sequences <= (size - fixed) / each)) return;
-  faults.fail("cbf.chunk-too-small", row.at + 8,
+  const std::uint64_t size = stored.end - stored.begin;
+  if (stored.sequences == 0 || (size >= fixed && stored.sequences <= (size - fixed) / each)) return;
+  faults.fail("cbf.chunk-too-small", stored.at + 8,
               "chunk " + std::to_string(chunk) + ": at least " + counted(each, "byte") + " each needed for " +
-                  counted(row.sequences, "sequence") + ", the chunk has " + counted(size, "byte"));
+                  counted(stored.sequences, "sequence") + ", the chunk has " + counted(size, "byte"));
 }
 
 LegacyBlock legacy_block(const Header& header, std::size_t chunk, const FileStream& stream, Feed& feed,
                          const Faults& faults) {
-  const ChunkRow& row = header.rows[chunk];
+  const FileChunk& stored = header.chunks[chunk];
   const std::uint64_t width = size_of(stream.element);
   if (stream.storage == Storage::dense) {
-    const std::uint64_t values = std::uint64_t{row.sequences} * stream.dim;
+    const std::uint64_t values = std::uint64_t{stored.sequences} * stream.dim;
     if (values > feed.left() / width)
-      truncated(chunk, stream, feed, faults, counted(row.sequences, "sequence"), values * width);
+      truncated(chunk, stream, feed, faults, counted(stored.sequences, "sequence"), values * width);
     return {.values_at = feed.at(), .end = feed.at() + values * width};
   }
   if (feed.left() < 4) truncated(chunk, stream, feed, faults, "its entries' number would", 4);
@@ -147,10 +145,10 @@ LegacyBlock legacy_block(const Header& header, std::size_t chunk, const FileStre
                 who(chunk, stream) + ": number of entries " + std::to_string(nnz) + ", expected 0 or more", {},
                 stream.name);
   const std::uint64_t count = static_cast<std::uint32_t>(nnz);
-  const std::uint64_t bytes = count * (width + 4) + (std::uint64_t{row.sequences} + 1) * 4;
+  const std::uint64_t bytes = count * (width + 4) + (std::uint64_t{stored.sequences} + 1) * 4;
   if (bytes > feed.left())
-    truncated(chunk, stream, feed, faults, counted(count, "entry") + " and " + counted(row.sequences + 1ull, "column"),
-              bytes);
+    truncated(chunk, stream, feed, faults,
+              counted(count, "entry") + " and " + counted(stored.sequences + 1ull, "column"), bytes);
   const std::uint64_t values_at = at + 4;
   return {.values_at = values_at,
           .rows_at = values_at + count * width,
@@ -181,33 +179,33 @@ void read_columns(const LegacyBlock& block, std::uint32_t sequences, const FileS
 }
 
 void decode_legacy(const Decoder& decoder, std::size_t chunk, Feed& feed, Chunk& out) {
-  const ChunkRow& row = decoder.header.rows[chunk];
+  const FileChunk& stored = decoder.header.chunks[chunk];
   check_legacy_room(decoder.header, chunk, decoder.faults);
   Buffer<std::uint32_t> columns;
-  feed.seek(row.begin);
+  feed.seek(stored.begin);
   for (Column& column : out.columns) {
-    column.first_sample.resize(std::size_t{row.sequences} + 1);
+    column.first_sample.resize(std::size_t{stored.sequences} + 1);
   }
   for (std::size_t i = 0; i < out.columns.size(); ++i) {
     const FileStream& stream = decoder.header.streams[i];
     Column& column = out.columns[i];
     const LegacyBlock block = legacy_block(decoder.header, chunk, stream, feed, decoder.faults);
     const std::uint64_t values =
-        stream.storage == Storage::dense ? std::uint64_t{row.sequences} * stream.dim : block.nnz;
-    const std::uint64_t most = std::min<std::uint64_t>(decoder.limits.chunk_values, 0xFFFFFFFFu);
+        stream.storage == Storage::dense ? std::uint64_t{stored.sequences} * stream.dim : block.nnz;
+    const std::uint64_t most = most_values(decoder.limits);
     if (values > most)
       decoder.faults.over_limit("limit.chunk-values", block.values_at, who(chunk, stream) + ": values", values, most,
                                 "chunk_values");
     feed.seek(block.values_at);
     append_values(feed, values, stream.element, column);
     if (stream.storage == Storage::dense) {
-      column.begin.resize(row.sequences);
-      for (std::uint32_t s = 0; s < row.sequences; ++s) {
+      column.begin.resize(stored.sequences);
+      for (std::uint32_t s = 0; s < stored.sequences; ++s) {
         column.begin[s] = std::uint64_t{s} * stream.dim;
         column.first_sample[s + 1] = s + 1;
       }
     } else {
-      read_columns(block, row.sequences, stream, feed, decoder.faults, columns);
+      read_columns(block, stored.sequences, stream, feed, decoder.faults, columns);
       column.indices.resize(block.nnz);
       feed.seek(block.rows_at);
       for (std::int32_t& index : column.indices) index = feed.get<std::int32_t>();

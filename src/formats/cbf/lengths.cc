@@ -9,24 +9,24 @@
 namespace batchfeed::cbf {
 namespace {
 
-std::vector<std::uint32_t> modern_lengths(const ChunkRow& row, Feed& feed) {
-  std::vector<std::uint32_t> each(row.sequences);  // 4 bytes each were found to be there
+std::vector<std::uint32_t> modern_lengths(const FileChunk& stored, Feed& feed) {
+  std::vector<std::uint32_t> each(stored.sequences);  // 4 bytes each were found to be there
   for (std::uint32_t& length : each) length = feed.get<std::uint32_t>();
   return each;
 }
 
 // A sequence is as long as its longest stream, and at least one sample long.
 std::vector<std::uint32_t> legacy_lengths(const Header& header, std::size_t chunk, Feed& feed, const Faults& faults) {
-  const ChunkRow& row = header.rows[chunk];
+  const FileChunk& stored = header.chunks[chunk];
   check_legacy_room(header, chunk, faults);
-  std::vector<std::uint32_t> each(row.sequences, 1);
+  std::vector<std::uint32_t> each(stored.sequences, 1);
   Buffer<std::uint32_t> columns;
   for (const FileStream& stream : header.streams) {
     const LegacyBlock block = legacy_block(header, chunk, stream, feed, faults);
     if (stream.storage == Storage::sparse) {
-      read_columns(block, row.sequences, stream, feed, faults, columns);
+      read_columns(block, stored.sequences, stream, feed, faults, columns);
       feed.seek(block.rows_at);
-      for (std::uint32_t s = 0; s < row.sequences; ++s) {
+      for (std::uint32_t s = 0; s < stored.sequences; ++s) {
         if (columns[s] == columns[s + 1]) continue;
         feed.seek(block.rows_at + (std::uint64_t{columns[s + 1]} - 1) * 4);
         const auto last = feed.get<std::int32_t>();
@@ -74,7 +74,7 @@ Lengths Lengths::part(RowRange sequences) const {
 }
 
 Lengths read_lengths(const Header& header, std::size_t chunk, Feed& feed, const Faults& faults) {
-  return Lengths(header.layout == Layout::modern ? modern_lengths(header.rows[chunk], feed)
+  return Lengths(header.layout == Layout::modern ? modern_lengths(header.chunks[chunk], feed)
                                                  : legacy_lengths(header, chunk, feed, faults));
 }
 

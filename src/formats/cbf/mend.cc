@@ -16,8 +16,6 @@ namespace batchfeed::cbf {
 
 namespace {
 
-constexpr std::uint64_t kTrailer = 8, kCounts = 16;
-
 struct Found {
   std::uint64_t at = 0, rows_at = 0;
   std::vector<FileStream> streams = {};  // names are not looked at
@@ -30,10 +28,11 @@ class Mender {
       : file_(file), options_(options), copy_(file, target, options) {}
 
   std::vector<Fix> run() {
-    if (file_.size() < kPrefixBytes + kCounts + kTrailer) copy_.give_up(file_.size(), "the file is too short");
+    if (file_.size() < kPrefixBytes + kHeaderBytes + kTrailerBytes)
+      copy_.give_up(file_.size(), "the file is too short");
     const auto first = Feed(file_, 0, 8, scratch_).get<std::uint64_t>();
     if (first != kMagic) copy_.give_up(0, "it does not begin as a binary corpus");
-    const std::uint64_t trailer_at = file_.size() - kTrailer;
+    const std::uint64_t trailer_at = file_.size() - kTrailerBytes;
     const auto said = Feed(file_, trailer_at, file_.size(), scratch_).get<std::uint64_t>();
     std::optional<Found> found = header_at(said);
     if (!found) {
@@ -53,8 +52,8 @@ class Mender {
  private:
   // The header, if one stands at this byte and reaches to the trailer exactly.
   std::optional<Found> header_at(std::uint64_t at) {
-    const std::uint64_t end = file_.size() - kTrailer;
-    if (at < kPrefixBytes || at > end - kCounts) return {};
+    const std::uint64_t end = file_.size() - kTrailerBytes;
+    if (at < kPrefixBytes || at > end - kHeaderBytes) return {};
     Feed feed(file_, at, end, scratch_);
     if (feed.get<std::uint64_t>() != kMagic) return {};
     Found out{.at = at};

@@ -7,7 +7,6 @@
 #include <batchfeed/buffer.h>
 #include <batchfeed/fix.h>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,8 +37,8 @@ class MendedCopy {
   // Appends a number of the new file, for as many bytes of the old one.
   template <class T>
   void put(T value) {
-    if constexpr (std::endian::native != std::endian::little) value = byte_swap(value);
-    replace(at_ + sizeof value, std::as_bytes(std::span(&value, 1)));
+    const T stored = as_stored(value);
+    replace(at_ + sizeof stored, std::as_bytes(std::span(&stored, 1)));
   }
 
   void note(Fix& fix, std::uint64_t byte) const;

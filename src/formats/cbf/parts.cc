@@ -55,20 +55,20 @@ std::uint64_t bytes_of(const FileStream& stream, const Column& column) {
 struct Parts::Ahead {
   explicit Ahead(FaultSink& sink) : held(sink) {}
 
-  HeldFaults held;
+  HeldReports held;
   std::uint64_t begin = 0;           // offset of the rows in the sparse stream, if there is one
   std::optional<std::uint64_t> end;  // none: the rows have to be decoded again
 };
 
 bool Parts::can(const Which& which) const {
-  if (decoder_.header.rows[which.row].sequences == 1) return true;
+  if (decoder_.header.chunks[which.in_header].sequences == 1) return true;
   {
     const std::lock_guard lock(mutex_);
     if (can_[which.chunk] != Answer::unknown) return can_[which.chunk] == Answer::yes;
   }
   bool can = false;
   try {
-    can = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_).has_value();
+    can = forecast(decoder_.header, which.in_header, which.lengths, decoder_.limits, file_).has_value();
   } catch (const Error&) {  // reading the chunk will throw it again
   }
   const std::lock_guard lock(mutex_);
@@ -84,22 +84,23 @@ Parts::State& Parts::state_of(const Which& which) const {
   const std::lock_guard lock(state.mutex);
   if (state.made) return state;
   // None now, or another than can() found: the file has changed, which reading the whole chunk reports.
-  std::optional<Forecast> fresh = forecast(decoder_.header, which.row, which.lengths, decoder_.limits, file_);
-  state.odd = !fresh || !is_true(*fresh, decoder_.header, which.row, which.lengths, file_);
+  std::optional<Forecast> fresh = forecast(decoder_.header, which.in_header, which.lengths, decoder_.limits, file_);
+  state.odd = !fresh || !is_true(*fresh, decoder_.header, which.in_header, which.lengths, file_);
   if (fresh) state.forecast = *std::move(fresh);
   state.known.emplace(0, 0);
   for (std::size_t i = 0; i < state.forecast.streams.size(); ++i) {
     const FileStream& stream = decoder_.header.streams[i];
     if (stream.storage == Storage::dense) continue;
     state.known[0] = state.forecast.streams[i].begin;
-    state.walk.emplace(stream, state.forecast.streams[i], decoder_.header.rows[which.row].sequences);
+    state.walk.emplace(stream, state.forecast.streams[i], decoder_.header.chunks[which.in_header].sequences);
   }
   state.made = true;
   return state;
 }
 
 void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
-  if (rows.first == 0 && rows.last == decoder_.header.rows[which.row].sequences) return whole_(which.chunk, 0, out);
+  if (rows.first == 0 && rows.last == decoder_.header.chunks[which.in_header].sequences)
+    return whole_(which.chunk, 0, out);
   State& state = state_of(which);
   std::optional<std::uint64_t> at;  // of the rows in the sparse stream, if all of them are known
   bool odd = false;
@@ -110,34 +111,34 @@ void Parts::read(const Which& which, RowRange rows, Chunk& out) const {
     if (!odd && found != state.known.end() && state.known.rbegin()->first >= rows.last) at = found->second;
   }
   if (at) {
-    HeldFaults held(decoder_.sink);
+    HeldReports held(decoder_.sink);
     if (decode(state.forecast, which, rows, *at, held, out)) return tell(state, rows, held);
   }
   Turns::Turn turn(state.turns, rows.first);
   Ahead ahead(decoder_.sink);
   if (!odd) read_ahead(state, which, rows, ahead, out);
   turn.wait();
-  std::uint64_t told = 0;
+  std::uint64_t warned_to = 0;
   if (!state.odd) {
     if (go_on(state, which, rows, ahead, out)) return;
     const std::lock_guard lock(state.mutex);
     state.odd = true;
-    told = state.known.rbegin()->second;
+    warned_to = state.known.rbegin()->second;
   }
-  const std::shared_ptr<const Chunk> chunk = whole(which, rows, told);
+  const std::shared_ptr<const Chunk> chunk = whole(which, rows, warned_to);
   if (state.known.size() > 1) refuse_two_readings(state.forecast, which, *chunk);
   copy_rows(*chunk, rows, decoder_.streams, out);
 }
 
 // Throws if a stream of `chunk` (read whole) does not begin where the forecast says, by which rows were delivered.
 void Parts::refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const {
-  std::uint64_t begin =
-      decoder_.header.rows[which.row].begin + std::uint64_t{decoder_.header.rows[which.row].sequences} * 4;
+  const FileChunk& stored = decoder_.header.chunks[which.in_header];
+  std::uint64_t begin = stored.begin + std::uint64_t{stored.sequences} * 4;
   for (std::size_t i = 0; i < forecast.streams.size(); ++i) {
     const FileStream& stream = decoder_.header.streams[i];
     if (begin != forecast.streams[i].begin) {
       decoder_.faults.fail("cbf.two-readings", begin,
-                           "chunk " + std::to_string(which.row) + ": stream '" + printable(stream.name) +
+                           "chunk " + std::to_string(which.in_header) + ": stream '" + printable(stream.name) +
                                "' begins here; byte " + std::to_string(forecast.streams[i].begin) +
                                ", where it would if sequences had the lengths announced, has data that look the same",
                            "its first sequences were read from there; write the file anew with `convert()`",
@@ -153,7 +154,7 @@ void Parts::read_ahead(State& state, const Which& which, RowRange rows, Ahead& a
     ahead.end = decode(forecast, which, rows, nullptr, ahead.held, out);
     return;
   }
-  const Forecast::Stream& sparse = forecast.streams[sparse_stream()];
+  const Forecast::Stream& sparse = forecast.streams[decoder_.header.sparse_stream()];
   const Nearby::Lease lease = nearby_.part(sparse.begin, sparse.end);
   Feed feed = lease.feed();
   try {
@@ -170,23 +171,24 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
   const auto known = std::prev(state.known.upper_bound(rows.first));
   std::uint32_t row = known->first;
   std::uint64_t at = known->second;
-  const bool told = state.known.rbegin()->first > row;  // a reader of later rows has reported the faults of these
+  const bool seen_before =
+      state.known.rbegin()->first > row;  // a reader of later rows has reported the faults of these
   Chunk passed;
   const auto learn = [&](std::uint32_t last, std::uint64_t end) {
     if (state.walk) state.walk->learn(last, end);
     const std::lock_guard lock(state.mutex);
     state.known.emplace(last, end);
-    if (last <= rows.first && !told) state.told.add({row, last});
+    if (last <= rows.first && !seen_before) state.reported.add({row, last});
     row = last;
     at = end;
   };
   // Faults of rows that are passed are reported now, and not when those rows are read, so that they come in order.
   while (row < rows.first) {
-    HeldFaults held(decoder_.sink);
+    HeldReports held(decoder_.sink);
     const std::uint32_t last = row + std::min(rows.first - row, rows.last - rows.first);
     const auto end = decode(state.forecast, which, {row, last}, at, held, passed);
     if (!end) return false;
-    if (!told) held.release();
+    if (!seen_before) held.release();
     learn(last, *end);
   }
   if (ahead.end && ahead.begin == at) {
@@ -194,7 +196,7 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
     learn(rows.last, *ahead.end);
     return true;
   }
-  HeldFaults held(decoder_.sink);
+  HeldReports held(decoder_.sink);
   const auto end = decode(state.forecast, which, rows, at, held, out);
   if (!end) return false;
   tell(state, rows, held);
@@ -203,10 +205,10 @@ bool Parts::go_on(State& state, const Which& which, RowRange rows, Ahead& ahead,
 }
 
 // Reports the faults of rows, unless a reader that passed them has.
-void Parts::tell(State& state, RowRange rows, HeldFaults& held) {
+void Parts::tell(State& state, RowRange rows, HeldReports& held) {
   {
     const std::lock_guard lock(state.mutex);
-    if (state.told.take(rows)) return;
+    if (state.reported.take(rows)) return;
   }
   held.release();
 }
@@ -232,8 +234,8 @@ bool Parts::RowSet::take(RowRange rows) {
 
 // `at`: the offset at which the rows begin in the sparse stream, if there is one.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows,
-                                           std::uint64_t at, HeldFaults& held, Chunk& out) const {
-  const std::size_t sparse = sparse_stream();
+                                           std::uint64_t at, HeldReports& held, Chunk& out) const {
+  const std::size_t sparse = decoder_.header.sparse_stream();
   if (sparse == forecast.streams.size()) return decode(forecast, which, rows, nullptr, held, out);
   const Nearby::Lease lease = nearby_.part(at, forecast.streams[sparse].end);
   Feed feed = lease.feed();
@@ -243,10 +245,10 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
 // `sparse` stands at the begin of the rows; null without such a stream. Returns the offset behind them (0 without
 // one); none if anything is not as the forecast says.
 std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
-                                           HeldFaults& held, Chunk& out) const {
+                                           HeldReports& held, Chunk& out) const {
   const Header& header = decoder_.header;
   const Decoder decoder{header, decoder_.streams, decoder_.limits, decoder_.faults, held.sink()};
-  ChunkRow part = header.rows[which.row];
+  FileChunk part = header.chunks[which.in_header];
   const bool to_the_end = rows.last == part.sequences;
   part.sequences = rows.last - rows.first;
   out.reset(decoder_.streams);
@@ -255,7 +257,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
       const FileStream& stream = header.streams[i];
       Column& column = out.columns[i];
       if (stream.storage == Storage::sparse) {
-        decode_sparse({decoder, which.row, part, stream, Lengths(), *sparse, out, column, rows.first});
+        decode_sparse({decoder, which.in_header, part, stream, Lengths(), *sparse, out, column, rows.first});
         if (to_the_end && sparse->left() != 0) return {};
         continue;
       }
@@ -263,7 +265,7 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
       const Nearby::Lease lease = nearby_.part(forecast.at(header, which.lengths, i, rows.first),
                                                forecast.at(header, which.lengths, i, rows.last));
       Feed feed = lease.feed();
-      decode_dense({decoder, which.row, part, stream, lengths, feed, out, column, rows.first});
+      decode_dense({decoder, which.in_header, part, stream, lengths, feed, out, column, rows.first});
       if (feed.left() != 0 || !have_lengths(column, lengths)) return {};
     }
   } catch (const Error&) {  // reading the whole chunk makes the right message
@@ -272,15 +274,8 @@ std::optional<std::uint64_t> Parts::decode(const Forecast& forecast, const Which
   return sparse != nullptr ? sparse->at() : 0;
 }
 
-std::size_t Parts::sparse_stream() const {
-  const auto& streams = decoder_.header.streams;
-  return static_cast<std::size_t>(
-      std::find_if(streams.begin(), streams.end(), [](const FileStream& s) { return s.storage == Storage::sparse; }) -
-      streams.begin());
-}
-
 // The whole chunk, for a reader of these rows. The last kKept chunks are kept until all their rows were asked for.
-std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std::uint64_t told) const {
+std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std::uint64_t warned_to) const {
   const auto asked = [&](Kept& kept) {
     kept.left -= std::min<std::uint64_t>(kept.left, rows.last - rows.first);
     std::shared_ptr<const Chunk> data = kept.data;
@@ -294,10 +289,10 @@ std::shared_ptr<const Chunk> Parts::whole(const Which& which, RowRange rows, std
     }
   }
   const auto fresh = std::make_shared<Chunk>();
-  whole_(which.chunk, told, *fresh);
+  whole_(which.chunk, warned_to, *fresh);
   const std::lock_guard lock(mutex_);
   if (kept_.size() == kKept) kept_.erase(kept_.begin());
-  kept_.push_back({which.chunk, fresh, decoder_.header.rows[which.row].sequences});
+  kept_.push_back({which.chunk, fresh, decoder_.header.chunks[which.in_header].sequences});
   return asked(kept_.back());
 }
 

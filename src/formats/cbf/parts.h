@@ -30,19 +30,19 @@ class Parts {
  public:
   // A chunk of the file that has sequences.
   struct Which {
-    std::uint32_t chunk;  // number to call `whole` with
-    std::size_t row;      // of the header
+    std::uint32_t chunk;    // number to call `whole` with
+    std::size_t in_header;  // its number there
     const Lengths& lengths;
   };
-  using Whole = std::function<void(std::uint32_t chunk, std::uint64_t told, Chunk& out)>;
+  using Whole = std::function<void(std::uint32_t chunk, std::uint64_t warned_to, Chunk& out)>;
 
-  // `whole` reads a whole chunk, without warnings about what stands before offset `told`: they have been given.
+  // `whole` reads a whole chunk, without warnings about what stands before offset `warned_to`: they have been given.
   Parts(const Decoder& decoder, const io::File& file, const Nearby& nearby, Whole whole)
       : decoder_(decoder),
         file_(file),
         nearby_(nearby),
         whole_(std::move(whole)),
-        can_(decoder.header.rows.size(), Answer::unknown) {}
+        can_(decoder.header.chunks.size(), Answer::unknown) {}
 
   // Whether there is a forecast for the chunk, or it has one sequence. Thread-safe, as read() is.
   bool can(const Which& which) const;
@@ -69,7 +69,7 @@ class Parts {
     // {row, offset at which it begins in the sparse stream, 0 without one}: all rows before it are as the forecast
     // says.
     std::map<std::uint32_t, std::uint64_t> known;
-    RowSet told;  // rows whose faults were reported by a reader of later rows, and not yet read themselves
+    RowSet reported;  // rows whose faults were reported by a reader of later rows, and not yet read themselves
   };
   enum class Answer : std::uint8_t { unknown, yes, no };
   // Rows decoded before those in front of them are known to be as the forecast says; their faults are held back.
@@ -84,14 +84,13 @@ class Parts {
   State& state_of(const Which& which) const;
   void read_ahead(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
   bool go_on(State& state, const Which& which, RowRange rows, Ahead& ahead, Chunk& out) const;
-  static void tell(State& state, RowRange rows, HeldFaults& held);
+  static void tell(State& state, RowRange rows, HeldReports& held);
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, std::uint64_t at,
-                                      HeldFaults& held, Chunk& out) const;
+                                      HeldReports& held, Chunk& out) const;
   std::optional<std::uint64_t> decode(const Forecast& forecast, const Which& which, RowRange rows, Feed* sparse,
-                                      HeldFaults& held, Chunk& out) const;
-  std::size_t sparse_stream() const;  // the number of streams, if there is none
+                                      HeldReports& held, Chunk& out) const;
   void refuse_two_readings(const Forecast& forecast, const Which& which, const Chunk& chunk) const;
-  std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t told) const;
+  std::shared_ptr<const Chunk> whole(const Which& which, RowRange rows, std::uint64_t warned_to) const;
 
   const Decoder decoder_;
   const io::File& file_;

@@ -57,7 +57,7 @@ class CbfSource final : public Source, private RowReader {
         header_(read_header(file_, limits_, sink_)),
         nearby_(file_),
         parts_(decoder(), file_, nearby_,
-               [this](std::uint32_t chunk, std::uint64_t told, Chunk& out) { read(chunk, told, out); }) {
+               [this](std::uint32_t chunk, std::uint64_t warned_to, Chunk& out) { read(chunk, warned_to, out); }) {
     if (context.keys && context.keys->mode() != KeyMode::numeric) {
       throw Error(Fault{.kind = FaultKind::config,
                         .id = "cbf.keys-not-numeric",
@@ -82,7 +82,7 @@ class CbfSource final : public Source, private RowReader {
   const std::vector<ChunkInfo>& chunks() const override { return chunks_; }
 
   void sequences(std::uint32_t chunk, std::vector<SequenceInfo>& out) const override {
-    sequences(chunk, {0, header_.rows[tables_[chunk].row].sequences}, out);
+    sequences(chunk, {0, header_.chunks[tables_[chunk].in_header].sequences}, out);
   }
 
   void read(std::uint32_t chunk, Chunk& out) const override { read(chunk, 0, out); }
@@ -98,8 +98,8 @@ class CbfSource final : public Source, private RowReader {
   }
 
   Place place(std::uint32_t chunk, std::uint32_t) const override {
-    const ChunkRow& row = header_.rows[tables_[chunk].row];
-    return {.file = file_.path(), .begin = row.begin, .end = row.end};
+    const FileChunk& stored = header_.chunks[tables_[chunk].in_header];
+    return {.file = file_.path(), .begin = stored.begin, .end = stored.end};
   }
 
   std::vector<std::string> files() const override { return {file_.path()}; }
@@ -112,13 +112,15 @@ class CbfSource final : public Source, private RowReader {
 
  private:
   struct Table {
-    std::size_t row = 0;  // of the header
+    std::size_t in_header = 0;  // its number there
     std::uint64_t first_key = 0;
     Lengths lengths;
   };
 
-  Decoder decoder(std::uint64_t told = 0) const { return {header_, streams_, limits_, faults_, sink_, check_, told}; }
-  Parts::Which which(std::uint32_t chunk) const { return {chunk, tables_[chunk].row, tables_[chunk].lengths}; }
+  Decoder decoder(std::uint64_t warned_to = 0) const {
+    return {header_, streams_, limits_, faults_, sink_, check_, warned_to};
+  }
+  Parts::Which which(std::uint32_t chunk) const { return {chunk, tables_[chunk].in_header, tables_[chunk].lengths}; }
 
   void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
     out.clear();
@@ -128,18 +130,18 @@ class CbfSource final : public Source, private RowReader {
       if (table.lengths[s] != 0) out.push_back({table.first_key + s, s - rows.first, table.lengths[s]});
     }
   }
-  void read(std::uint32_t chunk, std::uint64_t told, Chunk& out) const {
+  void read(std::uint32_t chunk, std::uint64_t warned_to, Chunk& out) const {
     const Table& table = tables_[chunk];
-    const ChunkRow& row = header_.rows[table.row];
-    const Nearby::Lease lease = nearby_.chunk(row.begin, row.end);
+    const FileChunk& stored = header_.chunks[table.in_header];
+    const Nearby::Lease lease = nearby_.chunk(stored.begin, stored.end);
     Feed feed = lease.feed();
-    decode(decoder(told), table.row, table.lengths, feed, out);
+    decode(decoder(warned_to), table.in_header, table.lengths, feed, out);
     file_.expect_unchanged();
   }
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     const Table& table = tables_[chunk];
     // Sequences of length 0 at the end of the chunk, which no caller asks for, are checked along with the last rows.
-    if (table.lengths.before(rows.last) == table.lengths.sum()) rows.last = header_.rows[table.row].sequences;
+    if (table.lengths.before(rows.last) == table.lengths.sum()) rows.last = header_.chunks[table.in_header].sequences;
     parts_.read(which(chunk), rows, out);
     file_.expect_unchanged();
   }
@@ -190,33 +192,33 @@ class CbfSource final : public Source, private RowReader {
     std::uint64_t key = 0;
     std::uint64_t samples = 0;
     std::uint64_t zeros = 0;
-    for (std::size_t i = 0; i < header_.rows.size(); ++i) {
-      const ChunkRow& row = header_.rows[i];
-      Table table{.row = i, .first_key = key, .lengths = {}};
-      if (row.sequences > 0) {
-        const Nearby::Lease lease =
-            nearby_.prefix(row.begin, row.end,
-                           header_.layout == Layout::modern ? std::uint64_t{row.sequences} * 4 : row.end - row.begin);
+    for (std::size_t i = 0; i < header_.chunks.size(); ++i) {
+      const FileChunk& stored = header_.chunks[i];
+      Table table{.in_header = i, .first_key = key, .lengths = {}};
+      if (stored.sequences > 0) {
+        const Nearby::Lease lease = nearby_.prefix(
+            stored.begin, stored.end,
+            header_.layout == Layout::modern ? std::uint64_t{stored.sequences} * 4 : stored.end - stored.begin);
         Feed feed = lease.feed();
         table.lengths = read_lengths(header_, i, feed, faults_);
       }
-      key += row.sequences;
+      key += stored.sequences;
       compare_samples(i, table.lengths.sum());
       expect_room(i, table.lengths.sum());
       zeros += table.lengths.zeros();
-      if (row.sequences == 0 && row.end != row.begin) {
-        sink_.warning(faults_.make("cbf.trailing-bytes-in-chunk", row.begin,
-                                   "chunk " + std::to_string(i) + ": " + counted(row.end - row.begin, "byte") +
+      if (stored.sequences == 0 && stored.end != stored.begin) {
+        sink_.warning(faults_.make("cbf.trailing-bytes-in-chunk", stored.begin,
+                                   "chunk " + std::to_string(i) + ": " + counted(stored.end - stored.begin, "byte") +
                                        ", and no sequence according to the chunk table"));
       }
       if (table.lengths.sum() > 0) {  // an order has no place for a chunk without samples
         samples += table.lengths.sum();
-        chunks_.push_back({.sequences = row.sequences - table.lengths.zeros(),
+        chunks_.push_back({.sequences = stored.sequences - table.lengths.zeros(),
                            .samples = table.lengths.sum(),
-                           .bytes = row.end - row.begin});
+                           .bytes = stored.end - stored.begin});
         tables_.push_back(std::move(table));
       }
-      if (context.progress) context.progress(row.end, file_.size());
+      if (context.progress) context.progress(stored.end, file_.size());
     }
     all_sequences_ = key;
     if (zeros > 0) {
@@ -231,7 +233,7 @@ class CbfSource final : public Source, private RowReader {
       throw Error(Fault{.kind = FaultKind::format,
                         .id = "cbf.no-samples",
                         .at = {.file = file_.path()},
-                        .what = "no samples: " + counted(header_.rows.size(), "chunk") + " with " +
+                        .what = "no samples: " + counted(header_.chunks.size(), "chunk") + " with " +
                                 counted(key, "sequence") + " of length 0",
                         .hint = "the corpus it was written from was empty"});
     }
@@ -240,28 +242,32 @@ class CbfSource final : public Source, private RowReader {
   // An order is planned over all samples, so a few bytes must not claim billions. In the modern layout a sample takes
   // at least 4 bytes of the longest stream; in the older one empty samples take none, so 16 are allowed per 4 bytes.
   void expect_room(std::size_t chunk, std::uint64_t samples) const {
-    const ChunkRow& row = header_.rows[chunk];
-    const std::uint64_t words = (row.end - row.begin) / 4;
+    const FileChunk& stored = header_.chunks[chunk];
+    const std::uint64_t words = (stored.end - stored.begin) / 4;
     const std::uint64_t most = add_sat(limits_.implied_samples, header_.layout == Layout::modern ? words : 16 * words);
     if (samples <= most) return;
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.claimed-samples",
-                      .at = {.file = file_.path(), .byte = row.begin, .has_byte = true},
+                      .at = {.file = file_.path(), .byte = stored.begin, .has_byte = true},
                       .what = "chunk " + std::to_string(chunk) + ": the lengths of its sequences claim " +
                               counted(samples, "sample") + ", the limit is " + std::to_string(most),
                       .hint = "write the file anew, or raise limits.implied_samples"});
   }
 
   void compare_samples(std::size_t chunk, std::uint64_t sum) const {
-    const ChunkRow& row = header_.rows[chunk];
-    if (sum == row.samples) return;
-    Fault fault = faults_.make("cbf.sample-count-mismatch", row.at + 12,
-                               "chunk " + std::to_string(chunk) + ": the table says " + counted(row.samples, "sample") +
-                                   ", its sequences have " + std::to_string(sum),
+    const FileChunk& stored = header_.chunks[chunk];
+    if (sum == stored.samples) return;
+    Fault fault = faults_.make("cbf.sample-count-mismatch", stored.at + 12,
+                               "chunk " + std::to_string(chunk) + ": the table says " +
+                                   counted(stored.samples, "sample") + ", its sequences have " + std::to_string(sum),
                                "the lengths of the sequences are used");
     // Writers of the older layout often put the number of sequences in place of that of samples.
-    header_.layout == Layout::legacy&& row.samples == row.sequences ? sink_.info(std::move(fault))
-                                                                    : sink_.warning(std::move(fault));
+    const bool is_usual = header_.layout == Layout::legacy && stored.samples == stored.sequences;
+    if (is_usual) {
+      sink_.info(std::move(fault));
+    } else {
+      sink_.warning(std::move(fault));
+    }
   }
 
   io::File file_;

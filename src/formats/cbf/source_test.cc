@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/cbf/golden.h"
+#include "formats/cbf/golden_testing.h"
 #include "support/fault_of.h"
 #include "support/faulty_sys.h"
 

@@ -15,7 +15,7 @@ namespace batchfeed::cbf {
 struct StreamJob {
   const Decoder& decoder;
   std::size_t chunk;
-  const ChunkRow& row;
+  const FileChunk& stored;
   const FileStream& stream;
   const Lengths& lengths;
   Feed& feed;  // stands at the stream's first byte
@@ -24,10 +24,8 @@ struct StreamJob {
   std::uint32_t first = 0;  // number of the first sequence, for messages
 
   std::string who(std::uint32_t sequence) const;
-  // Values, or samples, a chunk may have of one stream.
-  std::uint64_t most_values() const noexcept;
   void limit_values(std::uint64_t at, std::uint64_t n) const {
-    if (n > most_values()) too_many_values(at, n);
+    if (n > most_values(decoder.limits)) too_many_values(at, n);
   }
   void limit_samples(std::uint64_t at, std::uint32_t n) const {
     if (n > decoder.limits.sequence_samples) too_long(at, n);

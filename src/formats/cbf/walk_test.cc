@@ -12,8 +12,8 @@
 #include <random>
 #include <thread>
 
-#include "formats/cbf/both_ways.h"
-#include "formats/cbf/fuzz_build.h"
+#include "formats/cbf/both_ways_testing.h"
+#include "formats/cbf/fuzz_build_testing.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::cbf {

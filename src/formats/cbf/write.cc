@@ -6,7 +6,6 @@
 #include <batchfeed/writer.h>
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -26,7 +25,7 @@ class Bytes {
  public:
   template <class T>
   Bytes& put(T value) {
-    const T stored = std::endian::native == std::endian::little ? value : byte_swap(value);
+    const T stored = as_stored(value);
     out_.append(std::as_bytes(std::span(&stored, 1)).data(), sizeof(T));
     return *this;
   }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "formats/cbf/build.h"
-#include "formats/cbf/golden.h"
+#include "formats/cbf/golden_testing.h"
 #include "formats/cbf/keys.h"
 #include "support/fault_of.h"
 #include "support/faulty_sys.h"

@@ -9,9 +9,6 @@
 namespace batchfeed::ctf {
 namespace {
 
-// Samples of a stream in a chunk; where there are more, the parser reads one by one and reports it.
-constexpr std::uint64_t kMostSamples = 0xFFFFFFFFu;
-
 // The notes of the first line, its newline the last, if it has one sample for each of some streams, the
 // main one among them; else none.
 std::span<const std::int16_t> first_line(std::span<const std::int16_t> notes, int main) noexcept {

@@ -29,13 +29,17 @@ BATCHFEED_AVX512_INLINE __m512i sixteen_digits(__m512i a, __m512i b) noexcept {
   return _mm512_add_epi64(_mm512_mul_epu32(eights, _mm512_set1_epi64(100'000'000)), _mm512_srli_epi64(eights, 32));
 }
 
-// n (1..8) values off by less than 4 units of their last place, as floats. Returns the lanes whose rounding to float is
-// in doubt: see text/scale.h, only near the middle between two floats.
-BATCHFEED_AVX512_INLINE __mmask8 store_rounded(__m512d d, std::uint64_t negative, unsigned n, float* out) noexcept {
+// Those of the `taken` lanes, off by less than 4 units of their last place, whose rounding to float is in doubt: see
+// text/scale.h, only near the middle between two floats.
+BATCHFEED_AVX512_INLINE __mmask8 in_doubt(__m512d d, __mmask8 taken) noexcept {
   const __m512i low = _mm512_and_si512(_mm512_castpd_si512(d), _mm512_set1_epi64(0x1FFFFFFF));
+  return _mm512_mask_cmple_epu64_mask(taken, _mm512_sub_epi64(low, _mm512_set1_epi64(0x10000000 - 4)),
+                                      _mm512_set1_epi64(8));
+}
+// n (1..8) values as floats. Returns the lanes that are in doubt.
+BATCHFEED_AVX512_INLINE __mmask8 store_rounded(__m512d d, std::uint64_t negative, unsigned n, float* out) noexcept {
   const auto taken = static_cast<__mmask8>(first(n));
-  const __mmask8 doubt = _mm512_mask_cmple_epu64_mask(taken, _mm512_sub_epi64(low, _mm512_set1_epi64(0x10000000 - 4)),
-                                                      _mm512_set1_epi64(8));
+  const __mmask8 doubt = in_doubt(d, taken);
   __m256 value = _mm512_cvtpd_ps(d);
   value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(negative), value, _mm256_set1_ps(-0.0F));
   _mm256_mask_storeu_ps(out, taken, value);

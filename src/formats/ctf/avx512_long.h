@@ -140,6 +140,25 @@ BATCHFEED_AVX512_INLINE bool scientific(const char* p, Scientific& found) noexce
   return found.t.plain && !above_nineteen(found.t.runs);
 }
 
+// Of the `taken` lanes: the numbers, scaled by their fractions (as in scale_places()) and exponents, of which `below`
+// are negative. False where the table has no scale, or the result is beyond the normal floats, unless it is 0.
+BATCHFEED_AVX512_INLINE bool scaled_by_exponents(__m512i numbers, __m512i fraction, __m512i exponent, __mmask8 below,
+                                                 __mmask8 taken, __m512d& out) noexcept {
+  const __m512i power = _mm512_mask_sub_epi64(exponent, below, _mm512_setzero_si512(), exponent);
+  const __m512i places = scale_places(fraction, power);
+  // An exponent of 19 digits could come round to the inside of the table.
+  const __mmask8 known =
+      _mm512_mask_cmplt_epu64_mask(_mm512_mask_cmplt_epu64_mask(taken, exponent, _mm512_set1_epi64(1000)), places,
+                                   _mm512_set1_epi64(static_cast<long long>(text::kPowersOfTen.size())));
+  out = scaled(numbers, places, known);
+  using Float = std::numeric_limits<float>;
+  const __mmask8 odd = _mm512_mask_test_epi64_mask(
+      static_cast<__mmask8>(~_mm512_cmp_pd_mask(out, _mm512_set1_pd(static_cast<double>(Float::min())), _CMP_GE_OQ) |
+                            ~_mm512_cmp_pd_mask(out, _mm512_set1_pd(static_cast<double>(Float::max())), _CMP_LE_OQ)),
+      numbers, numbers);
+  return known == taken && (odd & taken) == 0;
+}
+
 // False where scan.h must decide about one of them.
 BATCHFEED_AVX512_INLINE bool store(Scientific& found, float* out) noexcept {
   Tokens& t = found.t;
@@ -148,21 +167,11 @@ BATCHFEED_AVX512_INLINE bool store(Scientific& found, float* out) noexcept {
     const auto taken = static_cast<__mmask8>(first(some));
     const __m512i numbers = long_numbers(t, kFewPairs8);
     const __m512i exponent = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(numbers, 1));
-    const __m512i power =
-        _mm512_mask_sub_epi64(exponent, static_cast<__mmask8>(found.below), _mm512_setzero_si512(), exponent);
-    const __m512i places = scale_places(fractions(t, kFractionsInFront8), power);
-    // An exponent of 19 digits could come round to the inside of the table.
-    const __mmask8 known =
-        _mm512_mask_cmplt_epu64_mask(_mm512_mask_cmplt_epu64_mask(taken, exponent, _mm512_set1_epi64(1000)), places,
-                                     _mm512_set1_epi64(static_cast<long long>(text::kPowersOfTen.size())));
-    const __m512d d = scaled(numbers, places, known);
-    // Beyond the normal floats, unless it is 0.
-    using Float = std::numeric_limits<float>;
-    const __mmask8 odd = _mm512_mask_test_epi64_mask(
-        static_cast<__mmask8>(~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::min())), _CMP_GE_OQ) |
-                              ~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::max())), _CMP_LE_OQ)),
-        numbers, numbers);
-    if (known != taken || (odd & taken) != 0 || store_rounded(d, t.negative, some, out) != 0) return false;
+    __m512d d;  // NOLINT(cppcoreguidelines-init-variables)
+    if (!scaled_by_exponents(numbers, fractions(t, kFractionsInFront8), exponent, static_cast<__mmask8>(found.below),
+                             taken, d) ||
+        store_rounded(d, t.negative, some, out) != 0)
+      return false;
     if (n <= 4) return true;
     pass<1, true>(t);
   }
@@ -194,28 +203,17 @@ BATCHFEED_AVX512 __attribute__((noinline)) static bool store_mixed(const char* p
     _mm512_store_si512(numbers.data() + i, long_numbers(t, kFewTokens8));
     _mm512_store_si512(fraction.data() + i, fractions(t, kFractions8));
   }
-  using Float = std::numeric_limits<float>;
   for (unsigned i = 0; i < tokens; i += 8) {
     const auto there = static_cast<__mmask8>(first(std::min(tokens - i, 8u)));
     const auto taken = static_cast<__mmask8>(there & ~(is_exponent >> i));
     const auto has = static_cast<__mmask8>(with >> i);
     const __m512i number = _mm512_load_si512(numbers.data() + i);
     const __m512i exponent = _mm512_maskz_loadu_epi64(has, numbers.data() + i + 1);
-    const __m512i power =
-        _mm512_mask_sub_epi64(exponent, static_cast<__mmask8>(below >> (i + 1)), _mm512_setzero_si512(), exponent);
-    const __m512i places = scale_places(_mm512_load_si512(fraction.data() + i), power);
-    const __mmask8 known =
-        _mm512_mask_cmplt_epu64_mask(_mm512_mask_cmplt_epu64_mask(taken, exponent, _mm512_set1_epi64(1000)), places,
-                                     _mm512_set1_epi64(static_cast<long long>(text::kPowersOfTen.size())));
-    const __m512d d = scaled(number, places, known);
-    const __mmask8 odd = _mm512_mask_test_epi64_mask(
-        static_cast<__mmask8>(~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::min())), _CMP_GE_OQ) |
-                              ~_mm512_cmp_pd_mask(d, _mm512_set1_pd(static_cast<double>(Float::max())), _CMP_LE_OQ)),
-        number, number);
-    const __m512i low = _mm512_and_si512(_mm512_castpd_si512(d), _mm512_set1_epi64(0x1FFFFFFF));
-    const __mmask8 doubt = _mm512_mask_cmple_epu64_mask(taken, _mm512_sub_epi64(low, _mm512_set1_epi64(0x10000000 - 4)),
-                                                        _mm512_set1_epi64(8));
-    if (known != taken || (odd & taken) != 0 || doubt != 0) return false;
+    __m512d d;  // NOLINT(cppcoreguidelines-init-variables)
+    if (!scaled_by_exponents(number, _mm512_load_si512(fraction.data() + i), exponent,
+                             static_cast<__mmask8>(below >> (i + 1)), taken, d) ||
+        in_doubt(d, taken) != 0)
+      return false;
     __m256 value = _mm512_cvtpd_ps(d);
     value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(below >> i), value, _mm256_set1_ps(-0.0F));
     const auto some = static_cast<unsigned>(std::popcount(static_cast<unsigned>(taken)));

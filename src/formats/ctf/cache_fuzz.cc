@@ -2,12 +2,14 @@
 //
 // A cache that belongs to the data and has a right checksum, and lies: whatever
 // its counts and entries say, a source opens and reads without harm.
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
 #include "base/hash.h"
-#include "formats/ctf/fuzzing.h"
+#include "formats/ctf/fuzz_testing.h"
 #include "formats/ctf/source.h"
 #include "support/fuzz_file.h"
 

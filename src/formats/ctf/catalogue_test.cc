@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "formats/ctf/ctf.h"
-#include "formats/ctf/model.h"
-#include "formats/ctf/printed.h"
+#include "formats/ctf/printed_testing.h"
+#include "formats/ctf/slow_model_testing.h"
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/byte_order_mark.h"
 #include "base/hash.h"
 #include "base/seeded_hash.h"
 #include "formats/ctf/blocks.h"
@@ -46,8 +47,7 @@ class StreamCheck {
         log_({.schema = &schema_,
               .sink = &sink_,
               .file = name,
-              .line_of = [this](std::uint64_t byte,
-                                const char*) { return byte >= line_begin_ ? line_ : sequence_line_; },
+              .line_of = [this](std::uint64_t byte) { return byte >= line_begin_ ? line_ : sequence_line_; },
               .key_text = [this](std::uint64_t key) { return text_ ? key_text_ : std::to_string(key); },
               .line_now = [this] { return line_; },
               .line_at = [this](std::uint64_t) { return first_line_; },
@@ -120,13 +120,10 @@ void StreamCheck<T>::tell_pending() {
 
 template <class T>
 void StreamCheck<T>::mark(const LineBlocks& blocks, const char*& p) {
-  const auto starts = [&](std::string_view bytes) {
-    return static_cast<std::size_t>(blocks.end() - p) > bytes.size() && std::memcmp(p, bytes.data(), bytes.size()) == 0;
-  };
-  using namespace std::string_view_literals;
-  if (starts("\xFF\xFE"sv) || starts("\xFE\xFF"sv) || starts("\0\0\xFE\xFF"sv)) throw Error(not_utf8(name_));
-  if (!starts("\xEF\xBB\xBF"sv)) return;
-  p += 3;
+  const std::string_view text(p, static_cast<std::size_t>(blocks.end() - p));
+  if (is_utf16(text) || is_utf32(text)) throw Error(not_utf8(name_));
+  if (utf8_mark_bytes(text) == 0) return;
+  p += utf8_mark_bytes(text);
   log_.block(p, blocks.offset_of(p));  // columns are counted from there
 }
 
@@ -181,12 +178,11 @@ template <class T>
 void StreamCheck<T>::end() {
   if (!open_) return;
   open_ = false;
-  const bool left_out = rows_ == 0 && !(damaged_ && schema_.main() == Schema::kNone);
-  if (!left_out) {
+  if (const std::uint64_t length = schema_.length_of(rows_, longest_, damaged_); length != 0) {
     tell_repeated();
     parser_->end();
     ++result_.sequences;
-    result_.samples += rows_ == 0 ? 1 : schema_.main() == Schema::kNone ? std::min(rows_, longest_) : rows_;
+    result_.samples += length;
     tell_pending();
   }
   pending_.clear();
@@ -195,10 +191,9 @@ void StreamCheck<T>::end() {
 
 template <class T>
 void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& next) {
-  LineFront front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
+  LineFront front = front_at(p, text_ && !line_mode_);
   std::uint64_t declared = 0;
   bool main = false;
-  std::vector<std::uint64_t>& tokens = tokens_;
   // The first look: does the line count, and what does it hold?
   const LineRest look = walk_names(front.end, schema_, likely_, [&](int stream) {
     ++declared;
@@ -216,7 +211,7 @@ void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& 
   }
   if (!started_) {
     first_line(blocks, front.begin);
-    front = text_ && !line_mode_ ? text_front(p) : numeric_front(p);
+    front = front_at(p, text_ && !line_mode_);
   }
   if (line_mode_) {
     begin(front, next, line_ - 1);
@@ -227,7 +222,7 @@ void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& 
     if (!open_ || (text_ ? key_text_ != front.text() : id_ != front.id)) begin(front, next, front.id);
   }
   walk_names(front.end, schema_, likely_,
-             [&](int stream) { longest_ = std::max(longest_, ++tokens[static_cast<std::size_t>(stream)]); });
+             [&](int stream) { longest_ = std::max(longest_, ++tokens_[static_cast<std::size_t>(stream)]); });
   rows_ += (schema_.main() == Schema::kNone ? declared != 0 : main) ? 1u : 0u;
   damaged_ |= look.damaged;
   parser_->line(p);

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "formats/ctf/opened.h"
+#include "formats/ctf/opened_testing.h"
 
 namespace batchfeed::ctf {
 namespace {

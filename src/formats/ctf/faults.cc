@@ -161,8 +161,8 @@ std::uint64_t FaultLog::column_of(const char* at) const noexcept {
 
 Fault FaultLog::fault(const char* id, const char* at, std::string what, std::string hint, int stream_index) const {
   const std::uint64_t byte = at == nullptr ? sequence_begin_ : offset_of(at);
-  Fault f = at_line(context_.file, id, byte, context_.line_of(byte, at), at == nullptr ? 1 : column_of(at),
-                    std::move(what), std::move(hint));
+  Fault f = at_line(context_.file, id, byte, context_.line_of(byte), at == nullptr ? 1 : column_of(at), std::move(what),
+                    std::move(hint));
   if (stream_index != Schema::kNone) {
     f.stream = stream(static_cast<std::size_t>(stream_index)).name;
     f.what = "stream '" + f.stream + "'" + of_sequence() + ": " + f.what;
@@ -264,7 +264,7 @@ void FaultLog::repeated(std::size_t s, std::uint64_t samples, std::uint64_t rows
     Fault f = fault("ctf.repeated-input", nullptr, counted(samples, "sample") + " in " + counted(rows, "row"),
                     "an input may occur once in a line; lines of one sequence share its id", static_cast<int>(s));
     f.at.byte = byte;
-    f.at.line = line != 0 ? line : context_.line_of(byte, nullptr);
+    f.at.line = line != 0 ? line : context_.line_of(byte);
     f.at.column = column;
     return f;
   };
@@ -383,16 +383,13 @@ void FaultLog::too_many_lost(std::uint64_t limit) {
 
 void FaultLog::other_length(std::uint64_t key, std::uint64_t begin, std::uint64_t kept,
                             const std::string& cache) const {
-  throw Error(Fault{.kind = FaultKind::stale,
-                    .id = "ctf.other-length",
-                    .at = {.file = context_.file,
-                           .byte = begin,
-                           .line = context_.line_of(begin, nullptr),
-                           .column = 1,
-                           .has_byte = true},
-                    .what = "sequence " + context_.key_text(key) + " does not have " + counted(kept, "sample") +
-                            ", as the index cache says",
-                    .hint = "delete " + cache + "; it is built again"});
+  throw Error(Fault{
+      .kind = FaultKind::stale,
+      .id = "ctf.other-length",
+      .at = {.file = context_.file, .byte = begin, .line = context_.line_of(begin), .column = 1, .has_byte = true},
+      .what = "sequence " + context_.key_text(key) + " does not have " + counted(kept, "sample") +
+              ", as the index cache says",
+      .hint = "delete " + cache + "; it is built again"});
 }
 
 }  // namespace batchfeed::ctf

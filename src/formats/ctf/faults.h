@@ -44,7 +44,7 @@ class FaultLog {
     const Schema* schema;
     FaultSink* sink;
     std::string file;
-    std::function<std::uint64_t(std::uint64_t byte, const char* at)> line_of;  // `at` may be null
+    std::function<std::uint64_t(std::uint64_t byte)> line_of;
     std::function<std::string(std::uint64_t key)> key_text;
     // The number of the line the parser is in, where it is known without counting; may be empty.
     std::function<std::uint64_t()> line_now = {};

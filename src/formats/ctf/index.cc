@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/byte_order_mark.h"
 #include "formats/ctf/blocks.h"
 #include "formats/ctf/faults.h"
 #include "formats/ctf/range_index.h"
@@ -16,13 +17,12 @@
 namespace batchfeed::ctf {
 
 Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, const Limits& limits) {
-  std::array<unsigned char, 4> mark{};
-  const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(4, file.size()));
-  file.read(0, std::as_writable_bytes(std::span(mark).first(n)));
-  const bool utf16 = n >= 2 && ((mark[0] == 0xFF && mark[1] == 0xFE) || (mark[0] == 0xFE && mark[1] == 0xFF));
-  const bool utf32 = n == 4 && mark[0] == 0 && mark[1] == 0 && mark[2] == 0xFE && mark[3] == 0xFF;
-  if (utf16 || utf32) throw Error(not_utf8(file.path()));
-  const std::uint64_t begin = n >= 3 && mark[0] == 0xEF && mark[1] == 0xBB && mark[2] == 0xBF ? 3 : 0;
+  std::array<char, 4> bytes{};
+  const auto head = std::span(bytes).first(static_cast<std::size_t>(std::min<std::uint64_t>(4, file.size())));
+  file.read(0, std::as_writable_bytes(head));
+  const std::string_view mark(head.data(), head.size());
+  if (is_utf16(mark) || is_utf32(mark)) throw Error(not_utf8(file.path()));
+  const std::uint64_t begin = utf8_mark_bytes(mark);
 
   Start start{.begin = begin};
   SpareBlock buffer;

@@ -3,11 +3,13 @@
 // However a file is cut into ranges, its index is one; what the index says is
 // what reading and a check of the passing text find.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "formats/ctf/ctf.h"
-#include "formats/ctf/fuzzing.h"
+#include "formats/ctf/fuzz_testing.h"
 #include "formats/ctf/source.h"
+#include "support/fuzz_file.h"
 
 namespace {
 
@@ -22,7 +24,7 @@ void require(bool holds, const char* what) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace batchfeed;
   const ctf::FuzzCase c = ctf::fuzz_case(data, size);
-  const ctf::MemoryFile file(c.text);
+  const testing::MemoryFile file(c.text);
   const auto context = [&](unsigned threads) {
     OpenContext out;
     out.keys = std::make_shared<KeyTable>(c.keys);

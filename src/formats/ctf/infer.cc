@@ -109,7 +109,7 @@ class SampleReader {
     ++seen.stream.samples;
     const std::uint64_t pairs_before = seen.pairs, plain_before = seen.plain;
     std::uint64_t n = 0;
-    while (take_plain(seen, p, n) && take_some(seen, p, n)) {
+    while (take_many(seen, p, n) && take_some(seen, p, n)) {
     }
     seen.one_hot &= n == 1;
     if (!ends_sample(*skip_blanks(p))) {
@@ -126,10 +126,10 @@ class SampleReader {
   static constexpr std::size_t kSome = 16;
   static constexpr std::uint64_t kMostIndex = 0x7FFFFFFF;
 
-  // With the kernels, where there are any. False at the sample's end.
-  bool take_plain(Seen& seen, const char*& p, std::uint64_t& n) {
+  // Values or pairs with the kernels. False at the sample's end.
+  bool take_many(Seen& seen, const char*& p, std::uint64_t& n) {
     const bool pairs = *skip_digits(skip_blanks(p)) == ':';
-    while (pairs ? kernels_.sparse != nullptr : kernels_.dense != nullptr) {
+    for (;;) {
       std::size_t count = 0;
       if (pairs) {
         SparseRoom<double> room{.values = values_.data(),
@@ -150,9 +150,8 @@ class SampleReader {
       (pairs ? seen.pairs : seen.plain) += count;
       n += count;
       if (ends_sample(*p)) return false;
-      if (count < kRoom / 2) break;
+      if (count < kRoom / 2) return true;
     }
-    return true;
   }
 
   // A few values one by one. False at the sample's end and where there is no value.

@@ -53,6 +53,8 @@ inline LineFront text_front(const char* p) noexcept {
   return {.begin = p, .end = find_end_of_name(p)};
 }
 
+inline LineFront front_at(const char* p, bool text) noexcept { return text ? text_front(p) : numeric_front(p); }
+
 // Names and damage of the rest of a line.
 struct LineRest {
   const char* next;      // the next line

@@ -77,7 +77,7 @@ class MarkList {
   OneHotNames names_;
   unsigned rest_ = 0;
   const char* end_ = nullptr;
-  const char* from_ = nullptr;     // marks count from here;
+  const char* from_ = nullptr;     // marks count from here
   const char* scanned_ = nullptr;  // looked at up to here
   std::size_t at_ = 0, last_ = 0;
   std::array<std::uint16_t, kMostMarks + 64> marks_;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/byte_order_mark.h"
 #include "base/hash.h"
 #include "formats/ctf/bytes.h"
 #include "io/lines.h"
@@ -16,7 +17,6 @@ namespace batchfeed::ctf {
 
 namespace {
 
-constexpr std::string_view kMark = "\xEF\xBB\xBF";
 constexpr std::size_t kFlush = 1u << 20;
 
 bool is_space(char c) { return is_blank(c) || c == '\r'; }
@@ -87,10 +87,10 @@ class Mender {
 
   std::vector<Fix> run() {
     std::uint64_t begin = 0;
-    if (std::string head(kMark.size(), '\0'); file_.size() >= head.size()) {
+    if (std::string head(kUtf8Mark.size(), '\0'); file_.size() >= head.size()) {
       file_.read(0, std::as_writable_bytes(std::span(head)));
-      if (head == kMark) {
-        begin = kMark.size();
+      if (head == kUtf8Mark) {
+        begin = kUtf8Mark.size();
         note(mark_, 0, 1);
       }
     }

@@ -145,7 +145,7 @@ void Parser<T>::remember_id(const char* p, std::size_t length) noexcept {
 
 template <class T>
 inline LineFront Parser<T>::front(const char* p) {
-  const LineFront out = text_ids_ ? text_front(p) : numeric_front(p);
+  const LineFront out = front_at(p, text_ids_);
   if (out.begin != p) [[unlikely]] {
     if (const char* const nul = out.hole(p); nul != nullptr) log_.hole(nul);
   }

@@ -23,6 +23,10 @@
 
 namespace batchfeed::ctf {
 
+// Samples of a stream in a chunk that are read several at a time or by the shape of their line; where there may be
+// more, the parser reads one by one and reports it.
+inline constexpr std::uint64_t kMostSamples = 0xFFFFFFF0u;
+
 // T is the element type. Not thread-safe; one a chunk.
 //   text(); for each block of it: block();
 //   for each sequence: begin(); lines() for each block of its text; end(); or one_lines() for several;
@@ -71,8 +75,6 @@ class Parser {
 
   // Forgets the values read so far, not the counts: for checking without keeping.
   void discard_values();
-  std::uint64_t samples(std::size_t stream) const noexcept { return streams_[stream].samples; }
-  std::uint64_t rows() const noexcept { return rows_; }
 
  private:
   struct StreamState {

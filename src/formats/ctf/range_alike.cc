@@ -32,9 +32,9 @@ bool RangeIndexer::take_front(const char* line, const char* id, const char* name
 }
 
 bool RangeIndexer::enter_alike(Part& part, const LineBlocks& blocks, const char* p) {
-  const LineFront front = text_ ? text_front(p) : numeric_front(p);
+  const LineFront front = front_at(p, text_);
   if (!front.has_id() || front.begin != p) return false;
-  if (current_.has_id && (text_ ? current_.text == front.text() : current_.id == front.id)) return false;
+  if (current_.has_id_of(front, text_)) return false;
   if (!take_front(p, front.end, is_blank(*front.end) ? front.end + 1 : front.end)) return false;
   switch_to(part, front, std::max(blocks.offset_of(p), start_.begin));
   return true;
@@ -227,7 +227,7 @@ const char* RangeIndexer::behind(const char* p, const char* const stop) const {
     return static_cast<const char*>(std::memchr(line, '\n', static_cast<std::size_t>(stop - line))) + 1;
   };
   if (start_.line_mode) return next(p);
-  const LineFront front = text_ ? text_front(p) : numeric_front(p);
+  const LineFront front = front_at(p, text_);
   const auto bytes = static_cast<std::size_t>(front.end - p) + 1;
   if (front.begin != p || bytes > LineBlocks::kFront) return next(p);
   for (const char* line = next(p); line != stop; line = next(line)) {

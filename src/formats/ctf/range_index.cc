@@ -42,14 +42,11 @@ RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schem
 }
 
 bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, IndexEntries& out) {
-  const bool kept = open.rows > 0 || (open.damaged && schema_.main() == Schema::kNone);
-  if (!kept) {
+  const std::uint64_t length = schema_.length_of(open.rows, longest(open), open.damaged);
+  if (length == 0) {
     if (notes.left_out++ == 0) notes.first_left_out = open.begin;
     return false;
   }
-  const std::uint64_t length = open.rows == 0                    ? 1
-                               : schema_.main() == Schema::kNone ? std::min(open.rows, longest(open))
-                                                                 : open.rows;
   if (length > most_samples()) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.sequence",
@@ -85,7 +82,7 @@ void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t a
   if (front.overflow) throw Error(id_range(file_.path(), front.text(), at, LineMap(file_).line_of(at)));
   if (text_ && front.text().size() > context_.limits.key_bytes)
     throw Error(long_key(file_.path(), context_.limits.key_bytes, at, LineMap(file_).line_of(at)));
-  if (current_.has_id && (text_ ? current_.text == front.text() : current_.id == front.id)) return;
+  if (current_.has_id_of(front, text_)) return;
   if (!current_.has_id) {
     part.head = current_;
   } else if (inside_ && !part.first) {
@@ -102,7 +99,7 @@ void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t a
 
 // A line of a corpus with ids begins at `line`: another id begins another sequence.
 void RangeIndexer::enter(Part& part, const char* line, std::uint64_t at) {
-  const LineFront front = text_ ? text_front(line) : numeric_front(line);
+  const LineFront front = front_at(line, text_);
   if (!front.has_id()) return;
   switch_to(part, front, std::max(at, start_.begin));
   const auto bytes = static_cast<std::size_t>(front.end - line) + 1;
@@ -117,7 +114,7 @@ void RangeIndexer::lines(Part& part, const LineBlocks& blocks, const char* p, co
   const int main = schema_.main();
   for (Marks marks(p); p != stop;) {
     const std::uint64_t at = std::max(blocks.offset_of(p), start_.begin);
-    const LineFront front = text_ ? text_front(p) : numeric_front(p);
+    const LineFront front = front_at(p, text_);
     if (start_.line_mode) {
       clear(at);
     } else if (front.has_id()) {

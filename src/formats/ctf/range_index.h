@@ -33,6 +33,9 @@ struct Open {
   bool damaged = false;               // known only while there is no row and no main stream
 
   bool same_id(const Open& other) const { return id == other.id && text == other.text; }
+  bool has_id_of(const LineFront& line, bool is_text) const {
+    return has_id && (is_text ? text == line.text() : id == line.id);
+  }
 };
 
 // What one range of the file holds. Its first lines may belong to a sequence that began

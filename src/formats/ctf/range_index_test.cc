@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The index of lines taken together against the one that looks at every line, which
-// model_test.cc compares with the rules.
+// slow_model_test.cc compares with the rules.
 #include "formats/ctf/range_index.h"
 
 #include <gtest/gtest.h>

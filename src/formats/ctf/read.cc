@@ -21,7 +21,7 @@ struct RunReader {
 
   Parser<T>& parser;
   FaultLog& log;
-  const Counted::Before& counted;
+  const CountedOnce::Before& counted;
   Chunk& out;
   // The index cache, or null: its lengths, by which minibatches are made, are compared with the text.
   const std::string* const cache;
@@ -122,11 +122,11 @@ std::string CtfSource::line_at(std::uint64_t byte) const {
 }
 
 template <class T>
-void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const {
+void CtfSource::parse(Run run, Chunk& out, const CountedOnce::Before& counted, std::size_t& row) const {
   FaultLog log({.schema = &schema_,
                 .sink = &sink_,
                 .file = file_.path(),
-                .line_of = [this](std::uint64_t byte, const char*) { return lines_.line_of(byte); },
+                .line_of = [this](std::uint64_t byte) { return lines_.line_of(byte); },
                 .key_text = [this](std::uint64_t key) { return key_text(key); },
                 .line_at = [this](std::uint64_t byte) { return line_at(byte); },
                 .first_short =
@@ -173,17 +173,17 @@ void CtfSource::parse(Run run, Chunk& out, const Counted::Before& counted, std::
 }
 
 void CtfSource::read(Run run, Chunk& out) const {
-  const Counted::Before counted = counted_->claim(run.first, run.last);
+  const CountedOnce::Before counted = counted_once_->claim(run.first, run.last);
   try {
     read(run, out, counted);
   } catch (...) {
-    told_ahead(run, counted);
+    close_ahead(run, counted);
     throw;
   }
-  told_ahead(run, counted);
+  close_ahead(run, counted);
 }
 
-void CtfSource::read(Run run, Chunk& out, const Counted::Before& counted) const {
+void CtfSource::read(Run run, Chunk& out, const CountedOnce::Before& counted) const {
   out.reset(schema_.streams());
   std::size_t row = 0;
   try {
@@ -194,12 +194,12 @@ void CtfSource::read(Run run, Chunk& out, const Counted::Before& counted) const 
     }
     file_.expect_unchanged();
   } catch (...) {
-    counted_->give_back(run.first, run.first + row, run.last, counted);
+    counted_once_->give_back(run.first, run.first + row, run.last, counted);
     throw;
   }
 }
 
-void CtfSource::told_ahead(Run run, const Counted::Before& counted) const {
+void CtfSource::close_ahead(Run run, const CountedOnce::Before& counted) const {
   ErrorsAhead* const ahead = ErrorsAhead::current();
   if (ahead == nullptr) return;
   ahead->close(
@@ -208,7 +208,7 @@ void CtfSource::told_ahead(Run run, const Counted::Before& counted) const {
         Chunk chunk;
         read(run, chunk, counted);
       },
-      [this, run, counted] { counted_->give_back(run.first, run.first, run.last, counted); });
+      [this, run, counted] { counted_once_->give_back(run.first, run.first, run.last, counted); });
 }
 
 // Looks at the text of the first sequence: values without a sign or a point, as pixels are, or labels.

@@ -12,8 +12,7 @@
 namespace batchfeed::ctf {
 namespace {
 
-constexpr std::uint64_t kMostSamples = 0xFFFFFFF0u;  // of a stream in a chunk; the parser tells of too many
-constexpr std::size_t kAtOnce = 4;                   // values copied; fewer than RowNumbers has behind its last
+constexpr std::size_t kAtOnce = 4;  // values copied; fewer than RowNumbers has behind its last
 // Bytes of a group in the line by which groups are cut: in others it may be a little longer.
 constexpr std::size_t kMostBytes = kRowBytes - 6;
 

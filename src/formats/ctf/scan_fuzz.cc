@@ -5,15 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "formats/ctf/fuzzing.h"
-#include "formats/ctf/printed.h"
+#include "formats/ctf/fuzz_testing.h"
+#include "formats/ctf/printed_testing.h"
+#include "support/fuzz_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace batchfeed;
   constexpr std::array kTiers = {"scalar", "avx2", "avx512"};
   ::setenv("BATCHFEED_CPU", kTiers[size % kTiers.size()], 1);
   const ctf::FuzzCase c = ctf::fuzz_case(data, size);
-  const ctf::MemoryFile file(c.text);
+  const testing::MemoryFile file(c.text);
   OpenContext context;
   context.keys = std::make_shared<KeyTable>(c.keys);
   context.threads = c.threads;

@@ -31,6 +31,12 @@ class Schema {
   const std::string& alias(std::size_t stream) const noexcept { return aliases_[stream]; }
   std::size_t size() const noexcept { return streams_.size(); }
   int main() const noexcept { return main_; }
+  // The samples of a sequence of `rows` lines that count, in which the stream named most is named `longest` times; 0:
+  // it is left out. `damaged`: something in it is no sample.
+  std::uint64_t length_of(std::uint64_t rows, std::uint64_t longest, bool damaged) const noexcept {
+    if (rows == 0) return damaged && main_ == kNone ? 1 : 0;
+    return main_ == kNone ? std::min(rows, longest) : rows;
+  }
 
   // The stream whose name starts at p (behind the pipe), or kNone. `likely` is
   // tried first: in most files the streams of a line follow each other in one order.

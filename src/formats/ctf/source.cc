@@ -34,9 +34,9 @@ std::string encode(const Start& start, const IndexNotes& notes) {
   const std::uint64_t fields[6] = {
       start.line_mode ? 1u : 0u, start.line_begin, start.begin, start.lines, notes.left_out, notes.first_left_out};
   std::string out;
-  for (std::uint64_t field : fields) {
-    if constexpr (std::endian::native != std::endian::little) field = byte_swap(field);
-    out.append(reinterpret_cast<const char*>(&field), sizeof field);
+  for (const std::uint64_t field : fields) {
+    const std::uint64_t stored = as_stored(field);
+    out.append(reinterpret_cast<const char*>(&stored), sizeof stored);
   }
   return out;
 }
@@ -106,7 +106,7 @@ CtfSource::CtfSource(const CtfOptions& options, const std::string& file, const O
   if (indexed_ || !(file_.is_compressed() || file_.is_remote())) look_at_end();
   if (!start_.line_mode) notes_.repeated = find_repeated(index_.entries);
   chunks_ = cut_chunks(index_, std::min(options.chunk_bytes, file_.size()));
-  counted_.emplace(index_.entries.size());
+  counted_once_.emplace(index_.entries.size());
 }
 
 void CtfSource::make_index(bool skip_sequence_ids) {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "formats/ctf/blocks.h"
-#include "formats/ctf/counted.h"
+#include "formats/ctf/counted_once.h"
 #include "formats/ctf/index.h"
 #include "formats/ctf/line_map.h"
 #include "formats/ctf/schema.h"
@@ -92,12 +92,12 @@ class CtfSource final : public Source, private RowReader {
   void sequences(Run run, std::vector<SequenceInfo>& out) const;
   void read(Run run, Chunk& out) const;
   // Errors of rows that were `counted` before are not reported again.
-  void read(Run run, Chunk& out, const Counted::Before& counted) const;
+  void read(Run run, Chunk& out, const CountedOnce::Before& counted) const;
   // Closes the errors of a run that was read ahead of its turn (ErrorsAhead).
-  void told_ahead(Run run, const Counted::Before& counted) const;
+  void close_ahead(Run run, const CountedOnce::Before& counted) const;
   // Reads the run; `row` counts the sequences that were read.
   template <class T>
-  void parse(Run run, Chunk& out, const Counted::Before& counted, std::size_t& row) const;
+  void parse(Run run, Chunk& out, const CountedOnce::Before& counted, std::size_t& row) const;
   std::string line_at(std::uint64_t byte) const;
 
   Schema schema_;
@@ -116,7 +116,7 @@ class CtfSource final : public Source, private RowReader {
 
   mutable FaultSink sink_;
   mutable LineMap lines_;
-  mutable std::optional<Counted> counted_;  // set at open
+  mutable std::optional<CountedOnce> counted_once_;  // set at open
   mutable std::mutex short_mutex_;
   mutable std::set<std::pair<std::uint32_t, std::size_t>> told_short_;  // chunks and streams
 };

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "formats/ctf/ctf.h"
-#include "formats/ctf/opened.h"
+#include "formats/ctf/opened_testing.h"
 #include "io/atomic_file.h"
 
 namespace batchfeed::ctf {

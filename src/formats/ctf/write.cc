@@ -30,9 +30,9 @@ void put_integer(std::uint64_t value, std::string& out) {
 }
 
 template <class T>
-bool reads_back(char* text, const char* end, T value) {
+bool reads_back(const char* text, const char* end, T value) {
   char padded[64 + text::kOverread] = {};
-  std::copy(text, const_cast<char*>(end), padded);
+  std::copy(text, end, padded);
   T again = 0;
   bool overflow = false;
   const char* const stop = text::read_number(padded, true, again, overflow);

@@ -42,7 +42,7 @@ class Builder {
     for (const std::string& list : options_.scp_files) read_list(list);
     read_files();
     missing_files_.refuse(index_.paths.size());
-    number_names();
+    names_.number_new(index_.utterances);
     index_.list_first.push_back(index_.utterances.size());
     if (options_.legacy) {
       refuse_if_most_are_gone();
@@ -109,10 +109,6 @@ class Builder {
   std::optional<std::uint64_t> frames_of_file(const ScpEntry& entry, std::uint32_t file, const Position& at,
                                               bool is_new);
   std::uint64_t look_into(const Archive& archive, std::uint32_t file);
-  void number_names() {
-    names_.number(std::span(index_.utterances).subspan(numbered_));
-    numbered_ = index_.utterances.size();
-  }
   void drop_duplicates();
   void refuse_if_most_are_gone();
   const char* raise_length() const {
@@ -127,7 +123,6 @@ class Builder {
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
   WaitingNames names_{*context_.keys};
-  std::size_t numbered_ = 0;  // so many utterances have the numbers of their keys
   MissingFiles missing_files_{context_.file_system};
   std::optional<Header> first_;  // of the first file that was opened to count its frames
   std::vector<Held> known_;      // what such files hold, by file number
@@ -219,7 +214,7 @@ std::uint64_t Builder::look_into(const Archive& archive, std::uint32_t file) {
 
 void Builder::add(const ScpEntry& entry, const Position& at) {
   blanks_ += entry.blanks ? 1 : 0;
-  if (names_.many()) number_names();
+  if (names_.many()) names_.number_new(index_.utterances);
   const std::optional<std::uint64_t> key = names_.add(entry.key);
   if (!key) {
     throw Error(Fault{.kind = FaultKind::format,

@@ -118,8 +118,7 @@ struct HtkWriter::Impl {
       const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, htk::kFlush / 4));
       block.resize(4 * n);
       for (std::size_t i = 0; i < n; ++i) {
-        std::uint32_t v = std::bit_cast<std::uint32_t>(values[i]);
-        if constexpr (std::endian::native == std::endian::little) v = byte_swap(v);
+        const auto v = as_stored<std::endian::big>(std::bit_cast<std::uint32_t>(values[i]));
         std::memcpy(block.data() + 4 * i, &v, 4);
       }
       out.append(block);

@@ -42,7 +42,7 @@ class Builder {
         read_ark(path);
       }
     }
-    number_names();
+    names_.number_new(index_.entries);
     drop_duplicates();
     note("kaldi.no-rows", empty_,
          empty_ == 1 ? " utterance without rows was left out" : " utterances without rows were left out");
@@ -105,7 +105,7 @@ class Builder {
                                 std::to_string(context_.limits.key_bytes),
                         .hint = "raise limits.key_bytes"});
     }
-    if (names_.many()) number_names();
+    if (names_.many()) names_.number_new(index_.entries);
     const std::optional<std::uint64_t> number = names_.add(key);
     if (!number)
       fail(at, "kaldi.numeric-key",
@@ -239,11 +239,6 @@ class Builder {
     fail(start, "kaldi.short", "the file ends behind the key '" + key.substr(0, 80) + "'", "was the file cut off?");
   }
 
-  void number_names() {
-    names_.number(std::span(index_.entries).subspan(numbered_));
-    numbered_ = index_.entries.size();
-  }
-
   // Reads an archive: keys and objects, one behind the other.
   void read_ark(const std::string& path) {
     const std::uint32_t number = file_number(path, {.file = path});
@@ -317,7 +312,6 @@ class Builder {
   Index index_;
   io::FileNumbers file_number_{index_.paths, context_.file_system};
   WaitingNames names_{*context_.keys};
-  std::size_t numbered_ = 0;  // so many entries have the numbers of their keys
   io::FileCache<io::File> cache_;
   struct Texts {
     std::uint64_t looked_at = 0;  // bytes of long texts that were read

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/byte_order_mark.h"
 #include "base/counted.h"
 #include "base/saturate.h"
 #include "io/file.h"
@@ -17,7 +18,7 @@ namespace {
 template <class Each>
 void each_line(std::string_view text, Each line) {
   std::uint64_t number = 1;
-  for (std::size_t at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; at < text.size();) {
+  for (std::size_t at = utf8_mark_bytes(text); at < text.size();) {
     const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
     if (end > at) line(text.substr(at, end - at), number, at);
     const bool crlf = text.substr(end).starts_with("\r\n");

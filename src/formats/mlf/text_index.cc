@@ -3,6 +3,7 @@
 // The indexing pass over a text MLF. It interprets key lines, end lines, and of the labels only
 // the last line, which has the utterance's length.
 
+#include "base/byte_order_mark.h"
 #include "base/lookalike.h"
 #include "formats/mlf/index.h"
 #include "io/lines.h"
@@ -61,7 +62,7 @@ class TextIndexer {
     bool any = lines_.next();
     while (any && is_blank_line(lines_.text())) any = lines_.next();
     std::string_view text = any ? lines_.text() : std::string_view();
-    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    text.remove_prefix(utf8_mark_bytes(text));
     if (text == kHeader) return;
     const bool is_binary = text.starts_with("MLF");
     throw Error(Fault{

@@ -16,7 +16,6 @@ namespace {
 
 constexpr unsigned kLongestWait = 255;  // sequences
 constexpr std::size_t kMostParts = 64;
-constexpr std::uint64_t kMostSamples = 0xFFFFFFF0u;  // of a stream in a chunk; the parser tells of too many
 
 }  // namespace
 

@@ -2,13 +2,12 @@
 //
 // Random text against the slow model: fragments of good and bad corpora thrown
 // together, read with random blocks and ranges.
-#include "formats/ctf/model.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "formats/ctf/printed.h"
+#include "formats/ctf/printed_testing.h"
+#include "formats/ctf/slow_model_testing.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
 

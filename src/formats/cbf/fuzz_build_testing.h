@@ -47,7 +47,7 @@ void put(std::string& out, T value) {
 
 struct Table {
   std::vector<FileStream> streams;
-  std::vector<ChunkRow> rows;  // begin, sequences, samples
+  std::vector<FileChunk> rows;  // begin, sequences, samples
 };
 
 // The header and trailer behind `out`, which holds prefix and chunks. With
@@ -65,7 +65,7 @@ inline void finish(std::string& out, const Table& table, Draw* wild = nullptr) {
     put(out, static_cast<std::uint8_t>(field(s.element == Element::f32 ? 0 : 1)));
     put(out, field(s.dim));
   }
-  for (const ChunkRow& row : table.rows) {
+  for (const FileChunk& row : table.rows) {
     put(out, row.begin);
     put(out, row.sequences);
     put(out, row.samples);

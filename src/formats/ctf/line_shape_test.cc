@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/ctf/model.h"
-#include "formats/ctf/opened.h"
-#include "formats/ctf/printed.h"
+#include "formats/ctf/opened_testing.h"
+#include "formats/ctf/printed_testing.h"
+#include "formats/ctf/slow_model_testing.h"
 #include "formats/ctf/testing.h"
 #include "support/faulty_sys.h"
 #include "support/tier.h"

@@ -13,9 +13,9 @@
 namespace batchfeed::ctf {
 
 // A bit for each sequence. Thread-safe.
-class Counted {
+class CountedOnce {
  public:
-  explicit Counted(std::size_t sequences) : words_((sequences + 63) / 64) {}
+  explicit CountedOnce(std::size_t sequences) : words_((sequences + 63) / 64) {}
 
   // Which sequences of a run were counted before it was claimed.
   struct Before {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/ctf/model.h"
+#include "formats/ctf/slow_model_testing.h"
 #include "formats/ctf/source.h"
 
 namespace batchfeed::ctf {

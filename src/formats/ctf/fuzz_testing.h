@@ -1,38 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// What the fuzz targets of this folder share: inputs as files in memory, and
-// options drawn from the first bytes of an input.
+// What the fuzz targets of this folder share: options drawn from the first bytes of an input.
 #pragma once
 
-#include <sys/mman.h>
-#include <unistd.h>
-
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "formats/ctf/testing.h"
 
 namespace batchfeed::ctf {
-
-// A file that exists only in memory, with a path that can be opened.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view content) : fd_(::memfd_create("fuzz", 0)) {
-    if (fd_ < 0 || ::pwrite(fd_, content.data(), content.size(), 0) != static_cast<::ssize_t>(content.size()))
-      std::abort();
-  }
-  ~MemoryFile() { ::close(fd_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-  int descriptor() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct FuzzCase {
   CtfOptions options;
