@@ -10,6 +10,7 @@
 from ._batch import Batch, Layout, Packed, Padded, Stream
 from ._core import version as __version__
 from ._cluster import Cluster
+from ._diff import Diff, Difference, Located, diff
 from ._errors import (
     ConfigError,
     Error,
@@ -56,6 +57,8 @@ __all__ = [
     "Columns",
     "ConfigError",
     "Converted",
+    "Diff",
+    "Difference",
     "Error",
     "Fault",
     "FileError",
@@ -67,6 +70,7 @@ __all__ = [
     "Kaldi",
     "Layout",
     "LimitError",
+    "Located",
     "MissingFileError",
     "Mix",
     "Packed",
@@ -86,6 +90,7 @@ __all__ = [
     "check",
     "convert",
     "dense",
+    "diff",
     "from_arrow",
     "from_datasets",
     "from_npz",
