@@ -26,6 +26,7 @@ from ._files import Remote
 from ._interchange import Arrays, from_npz, from_svmlight, to_npz, to_svmlight
 from ._open import BatchPlan, Mix, PlanItem
 from ._info import Info
+from ._merge import merge
 from ._options import ReaderKeywords
 from ._reader import Reader, open
 from ._source import Source, Writer
@@ -99,6 +100,7 @@ __all__ = [
     "from_svmlight",
     "index",
     "info",
+    "merge",
     "open",
     "sparse",
     "split",

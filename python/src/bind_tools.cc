@@ -280,6 +280,22 @@ void bind_convert(nb::module_& m) {
       "setup"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
 }
 
+void bind_merge(nb::module_& m) {
+  m.def(
+      "merge",
+      [](const std::vector<const Setup*>& corpora, const std::string& target, const ConvertOptions& options,
+         nb::handle report, nb::handle progress) {
+        ConvertOptions wanted = options;
+        wanted.report = to_report(report);
+        wanted.progress = to_progress(progress);
+        const Released unlocked;
+        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, corpora);
+        const std::unique_ptr<Source> all = merge(open_together(corpora), wanted);
+        return convert(*all, target, wanted);
+      },
+      "corpora"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
+}
+
 void bind_split(nb::module_& m) {
   nb::class_<SplitOptions>(m, "SplitOptions")
       .def(nb::init<>())
@@ -316,6 +332,7 @@ void bind_tools(nb::module_& m) {
   bind_survey(m);
   bind_compare(m);
   bind_convert(m);
+  bind_merge(m);
   bind_split(m);
   m.def(
       "probe_source", [](const Setup& setup) { static_cast<void>(open_sources(setup)); }, "setup"_a,

@@ -91,10 +91,10 @@ RowHash::Zeros zeros_of(Format to) {
   return to == Format::scp || to == Format::htk ? RowHash::Zeros::added : RowHash::Zeros::as_stored;
 }
 
-// Throws Error if only some of the streams would replace the file they are read from: the others would be lost.
+// Throws Error if only some of the data would replace the file they are read from: the others would be lost.
 void expect_no_part(const Source& source, const std::string& target, const ConvertOptions& options) {
   std::error_code none;
-  const bool part = !options.streams.empty() && options.streams.size() < source.streams().size();
+  const bool part = options.part || (!options.streams.empty() && options.streams.size() < source.streams().size());
   if (!part || !options.force || !fs::exists(target, none)) return;
   expect_not_read(source, target);
 }
