@@ -31,6 +31,7 @@ from ._options import ReaderKeywords
 from ._reader import Reader, open
 from ._source import Source, Writer
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, StreamSpec, dense, sparse
+from ._sample import sample
 from ._split import split
 from ._stats import Columns, Stats, StreamStats, stats
 from ._tables import (
@@ -102,6 +103,7 @@ __all__ = [
     "info",
     "merge",
     "open",
+    "sample",
     "sparse",
     "split",
     "stats",

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -255,6 +256,7 @@ void bind_convert(nb::module_& m) {
       .def_rw("binary_labels", &ConvertOptions::binary_labels)
       .def_rw("labels", &ConvertOptions::labels)
       .def_rw("force", &ConvertOptions::force)
+      .def_rw("part", &ConvertOptions::part)
       .def_rw("verify", &ConvertOptions::verify);
   m.def("target_format", &target_format, "path"_a, "to"_a);
   m.def("htk_kind", &htk_kind, "text"_a);
@@ -296,6 +298,25 @@ void bind_merge(nb::module_& m) {
       "corpora"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
 }
 
+void bind_sample(nb::module_& m) {
+  // `count` sequences, or `fraction` of all.
+  m.def(
+      "sample",
+      [](const Setup& setup, const std::string& target, std::uint64_t count, std::optional<double> fraction,
+         std::uint64_t seed, const ConvertOptions& options, nb::handle report, nb::handle progress) {
+        ConvertOptions wanted = options;
+        wanted.report = to_report(report);
+        wanted.progress = to_progress(progress);
+        const Released unlocked;
+        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, {&setup});
+        const std::shared_ptr<const Source> source = open_sources(setup);
+        Rows rows = sample_rows(*source, fraction ? sample_count(*source, *fraction) : count, seed);
+        return convert(*subset(source, std::move(rows)), target, wanted);
+      },
+      "setup"_a, "target"_a, "count"_a, "fraction"_a.none(), "seed"_a, "options"_a, "report"_a.none(),
+      "progress"_a.none());
+}
+
 void bind_split(nb::module_& m) {
   nb::class_<SplitOptions>(m, "SplitOptions")
       .def(nb::init<>())
@@ -333,6 +354,7 @@ void bind_tools(nb::module_& m) {
   bind_compare(m);
   bind_convert(m);
   bind_merge(m);
+  bind_sample(m);
   bind_split(m);
   m.def(
       "probe_source", [](const Setup& setup) { static_cast<void>(open_sources(setup)); }, "setup"_a,

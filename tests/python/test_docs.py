@@ -75,6 +75,7 @@ def test_a_corpus_taken_apart(tmp_path, monkeypatch):
     names = {}
     for snippet in blocks(page):
         run(snippet, names)
+    assert (tmp_path / "some.ctf").read_text() == "1 |words 3:1 |intent 1:1\n2 |words 12:1 |intent 0:1\n", "as the command's"
     assert names["found"].same == 6 and not names["found"].same_order
 
 
