@@ -9,7 +9,7 @@ from . import _core, _open
 from ._errors import Fault
 from ._files import Limits, StorageOptions
 from ._given import Path, path, wrong
-from ._open import What, openings_of
+from ._open import What, leaves_out, openings_of
 from ._told import Progress, log, told
 from ._tools import Converted, expect_absent, form_of, target_options, written
 
@@ -72,6 +72,7 @@ def merge(
     )
     expect_absent(file, force)
     openings = openings_of(corpora, section, set, dtype, limits, storage_options, state_list, path_map)
+    options.part = any(map(leaves_out, openings))
     setups = [one.setup(report) for one in openings]
     for setup in setups:
         setup.set_report(report)

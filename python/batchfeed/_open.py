@@ -137,6 +137,14 @@ def openings_of(
     return out
 
 
+def leaves_out(opening: Opening) -> bool:
+    """Whether only some streams of its files may be read: those that a configuration or a source declares."""
+    if isinstance(opening, FromFile):
+        return opening.is_config()
+    corpora = opening._corpora() if isinstance(opening, FromSources) else []
+    return any(isinstance(one, CTF) and one.streams is not None for corpus in corpora for one in corpus)
+
+
 def look_at(opening: Opening) -> None:
     """Raises what is wrong with options and files, as far as it can be found without reading a corpus.
 

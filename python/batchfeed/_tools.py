@@ -340,6 +340,8 @@ def convert(
         verify=verify,
     )
     expect_absent(file, force)
-    setup = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map).setup(report)
+    opening = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map)
+    options.part = _open.leaves_out(opening)
+    setup = opening.setup(report)
     setup.set_report(report)
     return written(file, options, storage_options, lambda local: _core.convert(setup, local, options, report, told(progress)))

@@ -75,6 +75,8 @@ def test_a_corpus_is_not_replaced_by_some_of_its_streams(corpora, tmp_path):
     with pytest.raises(bf.ConfigError, match="a.ctf: is what is read, and only a part of it would be left"):
         bf.merge(["a.ctf", "b.ctf"], "a.ctf", streams=["x"], force=True)
     assert (tmp_path / "a.ctf").read_bytes() == before
+    with pytest.raises(bf.ConfigError, match="a.ctf: is what is read"):
+        bf.merge(["b.ctf", bf.CTF("a.ctf", streams=STREAMS)], "a.ctf", force=True)
     assert bf.merge(["a.ctf", "b.ctf"], "a.ctf", force=True).sequences == 3 == len(keys("a.ctf"))
 
 
