@@ -2,7 +2,6 @@
 //
 // `batchfeed merge` and `shuffle`: several corpora as one, or one in random order.
 #include <batchfeed/split.h>
-#include <batchfeed/subset.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,20 +31,6 @@ void expect_target(const MergeArguments& a, const char* example) {
   expect_absent(a.target.output, a.target.force);
 }
 
-// What to do about keys. With --keys auto, `own` keys (not just numbers) are kept if no two are the same; else
-// sequences are numbered, unless each is one line of text (`lines`), which needs no key.
-ConvertOptions::Keys keys_of(const MergeArguments& a, const Source& source, bool own, bool lines, Console& console) {
-  using Keys = ConvertOptions::Keys;
-  if (a.keys == "number") return Keys::number;
-  const bool repeat = keys_repeat(source);
-  if (!repeat && (a.keys == "keep" || own)) return Keys::keep;
-  if (a.keys == "keep") throw UsageError("some keys are in more than one corpus; hint: --keys number");
-  if (own && !console.quiet)
-    console.say(
-        "batchfeed: some keys are in more than one corpus, sequences are numbered; hint: --keys number says so");
-  return lines ? Keys::none : Keys::number;
-}
-
 int run_merge(const MergeArguments& a, Console& console) {
   expect_target(a, "merge a.ctf b.ctf -o all.ctf");
   if (!a.shuffle && (a.seed || a.memory))
@@ -63,17 +48,15 @@ int run_merge(const MergeArguments& a, Console& console) {
     setups.push_back(&corpus.setup);
   }
   ConvertOptions options = a.target.options({to}, a.corpus, setups);
-  bool own = false, lines = to == Format::ctf;
+  options.keys = a.keys == "keep"     ? ConvertOptions::Keys::keep
+                 : a.keys == "number" ? ConvertOptions::Keys::number
+                                      : ConvertOptions::Keys::automatic;
+  options.report = console.report();
   for (std::size_t i = 0; i < each.size(); ++i) {
-    std::shared_ptr<const Source> source = open_for_conversion(std::move(loaded[i]), each[i], console);
-    own = own || has_own_keys(*source);
-    lines = lines && !own && one_sample_each(*source);
-    if (!a.target.streams.empty()) source = as_asked([&] { return select_streams(source, a.target.streams); });
-    corpora.push_back(std::move(source));
+    corpora.push_back(open_for_conversion(std::move(loaded[i]), each[i], console));
     console.clear_progress();
   }
-  const std::unique_ptr<Source> all = as_asked([&] { return concatenate(std::move(corpora)); });
-  options.keys = keys_of(a, *all, own, lines, console);
+  const std::unique_ptr<Source> all = as_asked([&] { return merge(std::move(corpora), options); });
   if (a.shuffle) options.shuffle = a.seed.value_or(0);
   options.shuffle_memory = a.memory.value_or(kShuffleMemory);
   return run_conversion(*all, a.target.output, options, a.target.json, console);

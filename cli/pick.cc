@@ -5,7 +5,6 @@
 #include <batchfeed/subset.h>
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 
 #include "command.h"
@@ -127,8 +126,7 @@ int run_sample(const PickArguments& a, Console& console) {
     throw UsageError("--fraction: expected a number above 0 and up to 1; hint: --fraction 0.01");
   return run_pick(a, true, console, [&](const std::shared_ptr<const Source>& source) {
     const std::uint64_t all = sequences_of(*source);
-    const auto most =
-        a.fraction ? static_cast<std::uint64_t>(std::llround(*a.fraction * static_cast<double>(all))) : a.count;
+    const std::uint64_t most = a.fraction ? sample_count(*source, *a.fraction) : a.count;
     if (most > all) tell_of_all(all, "all are taken", console);
     return std::shared_ptr<const Source>(subset(source, sample_rows(*source, most, a.seed)));
   });

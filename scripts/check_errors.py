@@ -26,7 +26,7 @@ FUNCTION = re.compile(r"\b(\w+)\(((?:[^(){};]|\([^()]*\)|\{\})*)\)\s*(?:const\s*
 COUNTED = re.compile(r'\bcounted\((?:[^()"]|\((?:[^()]|\([^()]*\))*\))+, "([^"]+)"\)')
 KIND = re.compile(r"FaultKind::(\w+)")
 PREFIXES = {"io", "limit", "ctf", "cbf", "htk", "scp", "mlf", "kaldi", "config", "index", "index_cache", "cache", "join", "order", "timeline", "pack", "minibatch", "window",
-            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "compressed", "find", "split", "merge", "fix"}
+            "reader", "state", "source", "check", "convert", "describe", "infer", "usage", "keys", "path", "text", "cli", "file", "compressed", "find", "split", "merge", "sample", "fix"}
 TABLES = {"src/config/schema.cc"}  # names of options, which look like ids
 FILE_ENDINGS = {"ctf", "cbf", "cntk", "md", "txt", "cc", "h", "tmp", "json", "scp", "mlf", "cache", "bin", "html"}
 

@@ -46,8 +46,9 @@ struct ConvertOptions {
   bool binary_labels = false;
   std::vector<std::string> labels = {};  // names of the classes; empty: numbers
   // Replace an existing target; of a symbolic link, the link itself. A file that the source reads is not replaced where
-  // `streams` leaves some of its streams out.
+  // `streams` leaves some of its streams out, or the source is only a `part` of what its files hold, as a subset() is.
   bool force = false;
+  bool part = false;
   bool verify = false;     // read the target back and compare
   Progress progress = {};  // bytes of the source; may throw to give up
   Report report = {};

@@ -148,7 +148,8 @@ class Source {
   // The same in every source that a joined sequence comes from, the primary first;
   // the default has one.
   virtual std::vector<Place> places(std::uint32_t chunk, std::uint32_t row) const;
-  // The files that the source reads, named as in Place::file. The default asks for the places of all rows.
+  // The files that the source reads: those of Place::file, and lists that name them. The default, which knows no lists,
+  // asks for the places of all rows.
   virtual std::vector<std::string> files() const;
 
   // In frame mode each frame is a sequence of its own. A source whose sequences

@@ -27,6 +27,9 @@ Rows rows_from(const Source& source, std::uint64_t first, std::uint64_t most);
 // of them where there are no more. The same seed draws the same ones, everywhere.
 Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed);
 
+// So many sequences are a fraction of the source's, rounded. Throws Error(usage) unless it is above 0 and up to 1.
+std::uint64_t sample_count(const Source& source, double fraction);
+
 // In the order of the source; chunks without any are gone. Keys and places are the
 // source's. Thread-safe, as every Source.
 std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows);

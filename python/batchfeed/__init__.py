@@ -10,6 +10,7 @@
 from ._batch import Batch, Layout, Packed, Padded, Stream
 from ._core import version as __version__
 from ._cluster import Cluster
+from ._diff import Diff, Difference, Located, diff
 from ._errors import (
     ConfigError,
     Error,
@@ -25,10 +26,12 @@ from ._files import Remote
 from ._interchange import Arrays, from_npz, from_svmlight, to_npz, to_svmlight
 from ._open import BatchPlan, Mix, PlanItem
 from ._info import Info
+from ._merge import merge
 from ._options import ReaderKeywords
 from ._reader import Reader, open
 from ._source import Source, Writer
 from ._sources import CBF, CTF, MLF, HTKFeatures, Kaldi, StreamSpec, dense, sparse
+from ._sample import sample
 from ._split import split
 from ._stats import Columns, Stats, StreamStats, stats
 from ._tables import (
@@ -56,6 +59,8 @@ __all__ = [
     "Columns",
     "ConfigError",
     "Converted",
+    "Diff",
+    "Difference",
     "Error",
     "Fault",
     "FileError",
@@ -67,6 +72,7 @@ __all__ = [
     "Kaldi",
     "Layout",
     "LimitError",
+    "Located",
     "MissingFileError",
     "Mix",
     "Packed",
@@ -86,6 +92,7 @@ __all__ = [
     "check",
     "convert",
     "dense",
+    "diff",
     "from_arrow",
     "from_datasets",
     "from_npz",
@@ -94,7 +101,9 @@ __all__ = [
     "from_svmlight",
     "index",
     "info",
+    "merge",
     "open",
+    "sample",
     "sparse",
     "split",
     "stats",

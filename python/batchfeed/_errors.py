@@ -14,6 +14,11 @@ from typing import Any, Callable, Optional, Union
 _WRITTEN_OUT = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}  # surrogates that stand for bytes which are no UTF-8
 
 
+def written_out(text: str) -> str:
+    """A text as any terminal can print it: bytes that are no UTF-8 are written out."""
+    return text.translate(_WRITTEN_OUT)
+
+
 @dataclass(frozen=True)
 class Fault:
     """One finding: which rule was broken, where, and what to do about it.
@@ -36,8 +41,8 @@ class Fault:
     errno: Optional[int] = None  # where the system refused
 
     def __str__(self) -> str:
-        """`text` as any terminal can print it: bytes that are no UTF-8 are written out."""
-        return self.text.translate(_WRITTEN_OUT)
+        """`text` as any terminal can print it."""
+        return written_out(self.text)
 
 
 class Error(Exception):

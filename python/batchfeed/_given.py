@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from operator import index
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -95,14 +95,19 @@ def key(name: str, value: Any) -> str:
         return str(index(value))
 
 
-def weight(name: str, value: Any) -> float:
-    with expecting(name, value, "a number above 0"):
+def number(name: str, value: Any, expected: str, fits: Callable[[float], bool]) -> float:
+    """A number that fits, NumPy's too, but no text and neither True nor False. Raises ConfigError."""
+    with expecting(name, value, expected):
         if isinstance(value, (bool, str)):
             raise TypeError
-        number = float(value)
-    if not 0 < number < math.inf:
-        raise wrong(name, value, "a number above 0")
-    return number
+        out = float(value)
+    if not fits(out):
+        raise wrong(name, value, expected)
+    return out
+
+
+def weight(name: str, value: Any) -> float:
+    return number(name, value, "a number above 0", lambda n: 0 < n < math.inf)
 
 
 def path(name: str, value: Any) -> str:

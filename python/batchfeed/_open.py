@@ -122,6 +122,42 @@ def keeping_streams(opening: Opening, folder: str) -> Opening:
     return opening
 
 
+def openings_of(
+    corpora: Sequence[Union[What, FromSources, FromFile]],
+    section: str,
+    set: Sequence[str],
+    dtype: Any,
+    limits: Optional[Limits],
+    storage: StorageOptions,
+    state_list: Optional[Path],
+    path_map: Optional[Mapping[str, str]],
+    sections: Mapping[int, str] = {},
+) -> list[Opening]:
+    """The openings of corpora that are used together: options go to those that they are for, and are refused if that is none.
+
+    `section` and `set` are for configurations, `dtype`, `state_list` and `path_map` for all files. `sections`: other
+    sections, by the number of the corpus.
+    """
+    bare = [opening_of(what, "", (), None, limits, storage) for what in corpora]
+    files = [isinstance(one, FromFile) for one in bare]
+    configs = [isinstance(one, FromFile) and not (bool(section or set) and one.is_data()) for one in bare]
+    out = []
+    for i, what in enumerate(corpora):
+        config, file = configs[i] or not any(configs), files[i] or not any(files)
+        for_config = (sections.get(i) or (section if config else ""), set if config else ())
+        for_file = (state_list, path_map) if file else (None, None)
+        out.append(opening_of(what, *for_config, dtype if file else None, limits, storage, {}, *for_file))
+    return out
+
+
+def leaves_out(opening: Opening) -> bool:
+    """Whether only some streams of its files may be read: those that a configuration or a source declares."""
+    if isinstance(opening, FromFile):
+        return opening.is_config()
+    corpora = opening._corpora() if isinstance(opening, FromSources) else []
+    return any(isinstance(one, CTF) and one.streams is not None for corpus in corpora for one in corpus)
+
+
 def look_at(opening: Opening) -> None:
     """Raises what is wrong with options and files, as far as it can be found without reading a corpus.
 
@@ -289,12 +325,23 @@ class FromFile:
         extension = os.path.splitext(self.files[0])[1]
         return bool(self.section or self.set) or extension in CONFIGS
 
+    def _data_kind(self, files: _core.FileSystem, limits: _core.Limits) -> Optional[str]:
+        """The format of a data file, which is no configuration whatever options are given."""
+        if os.path.splitext(self.files[0])[1] in CONFIGS:
+            return None
+        kind = _core.detect_format(self.files[:1], files, limits)
+        return kind if kind in ("ctf", "cbf", "htk", "mlf") else None
+
+    def is_data(self) -> bool:
+        if not self.files:
+            return False
+        files, limits = self.file_system(), core_limits(self.limits)
+        return replace(self, files=_core.expand_files(self.files, files, limits))._data_kind(files, limits) is not None
+
     def _expect_config(self, files: _core.FileSystem, limits: _core.Limits) -> None:
         """Raises ConfigError if `section` or `set` make a data file a configuration: every line would be a fault."""
-        if not self.is_config() or os.path.splitext(self.files[0])[1] in CONFIGS:
-            return
-        kind = _core.detect_format(self.files[:1], files, limits)
-        if kind in ("ctf", "cbf", "htk", "mlf"):
+        kind = self._data_kind(files, limits) if self.is_config() else None
+        if kind is not None:
             given = f"section is {self.section!r}" if self.section else f"set is {self.set!r}"
             raise usage("python.option", f"is a {kind} file, and {given}, which is for configurations", "leave it out", path=self.files[0])
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional, Union
 from . import _core, _open
 from ._errors import Fault, usage
 from ._files import Limits, StorageOptions
-from ._given import Path, expecting, mapping, path, text, texts, whole, wrong
+from ._given import Path, mapping, number, path, text, texts, whole
 from ._open import What, opening_of
 from ._sources import fill
 from ._told import Progress, log, told
@@ -54,7 +54,8 @@ def split(
         if _core.is_url(file):
             raise usage("python.target", "split() writes local files", "split() to a folder, and send them", path=file)
         expect_absent(file, force)
-    fractions = [_fraction(value) for value in parts.values()]
+    expected = "for each file a fraction, above 0 and below 1"
+    fractions = [number("parts", value, expected, lambda n: 0 < n < 1) for value in parts.values()]
     division = fill(
         _core.SplitOptions(),
         **{"fractions": fractions, "seed": whole("seed", seed), "exact": exact, "stratify": text("stratify", stratify), "group": text("group", group)},
@@ -65,14 +66,3 @@ def split(
     setup.set_report(report)
     done = _core.split(setup, targets, formats, division, options, report, told(progress))
     return {file: converted(one) for file, one in zip(targets, done)}
-
-
-def _fraction(value: Any) -> float:
-    expected = "for each file a fraction, above 0 and below 1"
-    with expecting("parts", value, expected):
-        if isinstance(value, (bool, str)):
-            raise TypeError
-        number = float(value)
-    if not 0 < number < 1:
-        raise wrong("parts", value, expected)
-    return number

@@ -21,9 +21,9 @@ def log(fault: Fault) -> None:
     _log.log(_LEVELS[fault.severity], "%s", fault)
 
 
-def notice(id: str, what: str, hint: str, path: Optional[str] = None) -> None:
-    """Warns, by the logger, of something that is done although the caller may not want it."""
-    log(replace(usage(id, what, hint, path=path).fault, severity="warning"))
+def notice(id: str, what: str, hint: Optional[str] = None, path: Optional[str] = None, report: Report = log) -> None:
+    """Warns of something that is done although the caller may not want it."""
+    report(replace(usage(id, what, hint, path=path).fault, severity="warning"))
 
 
 def told(progress: Optional[Progress]) -> Optional[Callable[[int, int], None]]:

@@ -240,10 +240,41 @@ def expect_absent(file: str, force: bool) -> None:
         raise usage("python.exists", "the file exists", "force=True replaces it", path=file)
 
 
-def _kind(given: Union[int, str, None]) -> Optional[int]:
-    if isinstance(given, str):
-        return _core.htk_kind(text("parameter_kind", given))
-    return None if given is None else whole("parameter_kind", given)
+def _kind(name: str, given: Union[int, str]) -> int:
+    return _core.htk_kind(text(name, given)) if isinstance(given, str) else whole(name, given)
+
+
+def _keys(name: str, given: str) -> str:
+    if given not in KEYS:
+        raise wrong(name, given, f"one of {', '.join(map(repr, KEYS))}")
+    return given
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    **{"streams": texts, "labels": texts, "keys": _keys},
+    **{"shuffle": whole, "frame_period": whole, "parameter_kind": _kind},
+}
+
+
+def target_options(form: str, report: Optional[Callable[[Fault], None]], **given: Any) -> Any:
+    """How a corpus is written in the format `form`; `given`: keywords of convert(). Raises ConfigError."""
+    function("report", report, "a function of a Fault, or None")
+    checked = {name: _CHECKS[name](name, value) if name in _CHECKS and value is not None else value for name, value in given.items()}
+    return fill(_core.ConvertOptions(), to=form, **checked)
+
+
+def written(file: str, options: Any, storage: StorageOptions, write: Callable[[str], _core.ConvertResult]) -> Converted:
+    """What write(path) wrote: to a path of the system, from where it is sent if `file` is a URL."""
+    upload = upload_for(file, storage, options.to, options.force)
+    try:
+        with named(upload):
+            done = write(upload.local if upload else file)
+        if upload:
+            upload.send()
+    finally:
+        if upload:
+            upload.discard()
+    return converted(done)
 
 
 def convert(
@@ -296,39 +327,29 @@ def convert(
     """
     file = path("target", target)
     form = form_of(file, to)
-    if keys not in KEYS:
-        raise wrong("keys", keys, f"one of {', '.join(map(repr, KEYS))}")
-    function("report", report, "a function of a Fault, or None")
-    given: dict[str, Any] = {
-        "to": form,
-        "legacy": legacy,
-        "chunk_bytes": chunk_bytes,
-        "ctf2bin_chunks": ctf2bin_chunks,
-        "streams": texts("streams", streams),
-        "renames": pairs("renames", renames, '{"old": "new"}'),
-        "keys": keys,
-        "shuffle": None if shuffle is None else whole("shuffle", shuffle),
-        "shuffle_memory": shuffle_memory,
-        "frame_period": None if frame_period is None else whole("frame_period", frame_period),
-        "parameter_kind": _kind(parameter_kind),
-        "file_for_each_sequence": file_for_each_sequence,
-        "binary_labels": binary_labels,
-        "labels": texts("labels", labels),
-        "jobs": jobs,
-        "force": force,
-        "verify": verify,
-    }
-    options = fill(_core.ConvertOptions(), **given)
+    options = target_options(
+        form,
+        report,
+        legacy=legacy,
+        chunk_bytes=chunk_bytes,
+        ctf2bin_chunks=ctf2bin_chunks,
+        streams=streams,
+        renames=pairs("renames", renames, '{"old": "new"}'),
+        keys=keys,
+        shuffle=shuffle,
+        shuffle_memory=shuffle_memory,
+        frame_period=frame_period,
+        parameter_kind=parameter_kind,
+        file_for_each_sequence=file_for_each_sequence,
+        binary_labels=binary_labels,
+        labels=labels,
+        jobs=jobs,
+        force=force,
+        verify=verify,
+    )
     expect_absent(file, force)
-    setup = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map).setup(report)
+    opening = opening_of(what, section, set, dtype, limits, storage_options, {}, state_list, path_map)
+    options.part = _open.leaves_out(opening)
+    setup = opening.setup(report)
     setup.set_report(report)
-    upload = upload_for(file, storage_options, form, force)
-    try:
-        with named(upload):
-            done = _core.convert(setup, upload.local if upload else file, options, report, told(progress))
-        if upload:
-            upload.send()
-    finally:
-        if upload:
-            upload.discard()
-    return converted(done)
+    return written(file, options, storage_options, lambda local: _core.convert(setup, local, options, report, told(progress)))

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Work on whole corpora.
+#include <batchfeed/compare.h>
 #include <batchfeed/convert.h>
 #include <batchfeed/speech_writer.h>
 #include <batchfeed/split.h>
+#include <batchfeed/subset.h>
 #include <batchfeed/survey.h>
 #include <batchfeed/tools.h>
 #include <nanobind/stl/map.h>
@@ -13,6 +15,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -162,6 +168,76 @@ void bind_survey(nb::module_& m) {
 
 #undef BATCHFEED_FIGURES
 
+// Corpora that are used together: the classes of labels get the same numbers in all.
+std::vector<std::shared_ptr<const Source>> open_together(const std::vector<const Setup*>& setups) {
+  std::vector<std::vector<SourceOptions>> sources;
+  for (const Setup* setup : setups) sources.push_back(setup->sources);
+  fit_labels(sources, setups.front()->limits, setups.front()->file_system);
+  std::vector<std::shared_ptr<const Source>> out;
+  for (std::size_t i = 0; i < setups.size(); ++i) {
+    Setup fitted = *setups[i];
+    fitted.sources = std::move(sources[i]);
+    out.push_back(open_sources(fitted));
+  }
+  return out;
+}
+
+// Whether streams of text were inferred, so that a sparse dim says only which indices were met.
+bool has_inferred(Setup setup) {
+  return std::ranges::any_of(sources_of(setup), [](const SourceOptions* source) {
+    const auto* const text = std::get_if<CtfOptions>(source);
+    return text != nullptr && !text->seen.empty();
+  });
+}
+
+void bind_compare(nb::module_& m) {
+  nb::class_<Located>(m, "Located")
+      .def_ro("number", &Located::number)
+      .def_ro("key", &Located::key)
+      .def_prop_ro("file", [](const Located& l) { return l.at.file; })
+      .def_prop_ro("first_line", [](const Located& l) { return l.at.first_line; })
+      .def_prop_ro("last_line", [](const Located& l) { return l.at.last_line; })
+      .def_ro("line", &Located::line);
+  nb::class_<Difference>(m, "Difference")
+      .def_ro("a", &Difference::a)
+      .def_ro("b", &Difference::b)
+      .def_ro("what", &Difference::what);
+  nb::class_<Comparison>(m, "Comparison")
+      .def_ro("streams", &Comparison::streams)
+      .def_ro("keys", &Comparison::keys)
+      .def_ro("sequences_a", &Comparison::sequences_a)
+      .def_ro("sequences_b", &Comparison::sequences_b)
+      .def_ro("same", &Comparison::same)
+      .def_ro("changed", &Comparison::changed)
+      .def_ro("only_a", &Comparison::only_a)
+      .def_ro("only_b", &Comparison::only_b)
+      .def_ro("same_order", &Comparison::same_order)
+      .def_ro("order", &Comparison::order)
+      .def_ro("differences", &Comparison::differences);
+  nb::class_<CompareOptions>(m, "CompareOptions")
+      .def(nb::init<>())
+      .def_rw("tolerance", &CompareOptions::tolerance)
+      .def_rw("ignore_keys", &CompareOptions::ignore_keys)
+      .def_rw("max_differences", &CompareOptions::most)
+      .def_rw("jobs", &CompareOptions::jobs);
+  // `streams`: those to compare; none: all.
+  m.def(
+      "compare",
+      [](const Setup& a, const Setup& b, const std::vector<std::string>& streams, const CompareOptions& options,
+         nb::handle progress) {
+        CompareOptions wanted = options;
+        wanted.sparse_dims = !has_inferred(a) && !has_inferred(b);
+        wanted.progress = to_progress(progress);
+        const Released unlocked;
+        std::vector<std::shared_ptr<const Source>> both = open_together({&a, &b});
+        if (!streams.empty()) {
+          for (std::shared_ptr<const Source>& one : both) one = select_streams(std::move(one), streams);
+        }
+        return compare(both[0], both[1], wanted);
+      },
+      "a"_a, "b"_a, "streams"_a, "options"_a, "progress"_a.none());
+}
+
 void bind_convert(nb::module_& m) {
   nb::class_<ConvertOptions>(m, "ConvertOptions")
       .def(nb::init<>())
@@ -181,6 +257,7 @@ void bind_convert(nb::module_& m) {
       .def_rw("binary_labels", &ConvertOptions::binary_labels)
       .def_rw("labels", &ConvertOptions::labels)
       .def_rw("force", &ConvertOptions::force)
+      .def_rw("part", &ConvertOptions::part)
       .def_rw("verify", &ConvertOptions::verify);
   m.def("target_format", &target_format, "path"_a, "to"_a);
   m.def("htk_kind", &htk_kind, "text"_a);
@@ -204,6 +281,41 @@ void bind_convert(nb::module_& m) {
         return convert(*open_sources(setup), target, wanted);
       },
       "setup"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
+}
+
+void bind_merge(nb::module_& m) {
+  m.def(
+      "merge",
+      [](const std::vector<const Setup*>& corpora, const std::string& target, const ConvertOptions& options,
+         nb::handle report, nb::handle progress) {
+        ConvertOptions wanted = options;
+        wanted.report = to_report(report);
+        wanted.progress = to_progress(progress);
+        const Released unlocked;
+        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, corpora);
+        const std::unique_ptr<Source> all = merge(open_together(corpora), wanted);
+        return convert(*all, target, wanted);
+      },
+      "corpora"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
+}
+
+void bind_sample(nb::module_& m) {
+  // `count` sequences, or `fraction` of all.
+  m.def(
+      "sample",
+      [](const Setup& setup, const std::string& target, std::uint64_t count, std::optional<double> fraction,
+         std::uint64_t seed, const ConvertOptions& options, nb::handle report, nb::handle progress) {
+        ConvertOptions wanted = options;
+        wanted.report = to_report(report);
+        wanted.progress = to_progress(progress);
+        const Released unlocked;
+        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, {&setup});
+        const std::shared_ptr<const Source> source = open_sources(setup);
+        Rows rows = sample_rows(*source, fraction ? sample_count(*source, *fraction) : count, seed);
+        return convert(*subset(source, std::move(rows)), target, wanted);
+      },
+      "setup"_a, "target"_a, "count"_a, "fraction"_a.none(), "seed"_a, "options"_a, "report"_a.none(),
+      "progress"_a.none());
 }
 
 void bind_split(nb::module_& m) {
@@ -240,7 +352,10 @@ void bind_tools(nb::module_& m) {
   bind_index(m);
   bind_describe(m);
   bind_survey(m);
+  bind_compare(m);
   bind_convert(m);
+  bind_merge(m);
+  bind_sample(m);
   bind_split(m);
   m.def(
       "probe_source", [](const Setup& setup) { static_cast<void>(open_sources(setup)); }, "setup"_a,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/split.h>
+#include <batchfeed/subset.h>
 
 #include <algorithm>
 
@@ -108,6 +109,34 @@ std::unique_ptr<Source> concatenate(std::vector<std::shared_ptr<const Source>> c
   if (corpora.empty()) refuse("merge.streams", {}, "no corpus is given", "name at least one");
   for (const auto& corpus : corpora) expect_source(corpus.get());
   return std::make_unique<Sequel>(std::move(corpora));
+}
+
+std::unique_ptr<Source> merge(std::vector<std::shared_ptr<const Source>> corpora, ConvertOptions& options) {
+  using Keys = ConvertOptions::Keys;
+  bool own = false, lines = options.to == Format::ctf;
+  for (std::shared_ptr<const Source>& corpus : corpora) {
+    expect_source(corpus.get());
+    if (options.keys == Keys::automatic) {
+      own = own || has_own_keys(*corpus);
+      lines = lines && !own && one_sample_each(*corpus);
+    }
+    if (options.streams.empty()) continue;
+    options.part = options.part || options.streams.size() < corpus->streams().size();
+    corpus = select_streams(std::move(corpus), options.streams);
+  }
+  std::unique_ptr<Source> all = concatenate(std::move(corpora));
+  if (options.keys == Keys::number || options.keys == Keys::none) return all;
+  const bool repeat = keys_repeat(*all);
+  if (repeat && options.keys == Keys::keep)
+    refuse("merge.same-keys", {}, "some keys are in more than one corpus", "`keys = number`");
+  if (repeat && own && options.report) {
+    options.report({.fault = {.kind = FaultKind::usage,
+                              .id = "merge.numbered",
+                              .what = "some keys are in more than one corpus, sequences are numbered",
+                              .hint = "`keys = number` says so"}});
+  }
+  options.keys = !repeat && (own || options.keys == Keys::keep) ? Keys::keep : lines ? Keys::none : Keys::number;
+  return all;
 }
 
 bool keys_repeat(const Source& source) {

@@ -89,12 +89,10 @@ RowHash::Zeros zeros_of(Format to) {
   return to == Format::scp || to == Format::htk ? RowHash::Zeros::added : RowHash::Zeros::as_stored;
 }
 
-// Throws Error if only some of the streams would replace the file they are read from: the others would be lost.
+// Throws Error if only some of the data would replace the file they are read from: the others would be lost.
 void expect_no_part(const Source& source, const std::string& target, const ConvertOptions& options) {
-  std::error_code none;
-  const bool part = !options.streams.empty() && options.streams.size() < source.streams().size();
-  if (!part || !options.force || !fs::exists(target, none)) return;
-  expect_not_read(source, target);
+  const bool part = options.part || (!options.streams.empty() && options.streams.size() < source.streams().size());
+  if (part && options.force) expect_not_read(source, target);
 }
 
 class Conversion {
@@ -295,8 +293,8 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
       options.to == Format::scp ? HtkWriter::companion(target, HtkLayout::archive) : std::string();
   for (const std::string& path : {target, beside}) {
     if (!options.force && !path.empty() && fs::exists(fs::symlink_status(path, none))) io::refuse_existing(path);
+    expect_no_part(source, path, options);
   }
-  expect_no_part(source, target, options);
   const auto once = [&](const ConvertOptions& how) {
     Conversion conversion(source, target, how);
     ConvertResult result = conversion.run();

@@ -4,6 +4,8 @@
 #include "support/speech.h"
 
 #include <batchfeed/convert.h>
+#include <batchfeed/split.h>
+#include <batchfeed/subset.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -14,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
 #include "tools/testing.h"
 
@@ -81,10 +84,27 @@ TEST(SpeechConvert, FilesOfASourceAreThoseOfItsRows) {
   const Corpus c;
   for (const auto& source : {inferred({c.scp}), inferred({c.scp, c.mlf}, c.states)}) {
     std::vector<std::string> files = source->files();
+    EXPECT_EQ(std::erase(files, c.scp), 1u) << "the list, too";
     std::sort(files.begin(), files.end());
     EXPECT_EQ(files, source->Source::files());
   }
-  EXPECT_EQ(inferred({c.scp})->files(), std::vector<std::string>{c.archive});
+}
+
+TEST(SpeechConvert, DoesNotReplaceAListByAPartOfWhatItNames) {
+  const Corpus c;
+  const std::string text = "u.htk=" + c.archive + "[0,2]\nv.htk=" + c.archive + "[3,5]\n";
+  const std::string list = c.folder.write("list.scp", text);
+  const std::shared_ptr<const Source> whole = inferred({list});
+  EXPECT_EQ(refusal(*subset(whole, {{0}}), list, {.to = Format::scp, .force = true, .part = true}),
+            "convert.part-of-source");
+  const auto apart = [&] {
+    split(*whole, {{0, 1}}, {c.folder / "x.scp", list}, {Format::scp, Format::scp}, {.force = true});
+  };
+  EXPECT_EQ(::batchfeed::testing::id_of(apart), "convert.part-of-source");
+  EXPECT_EQ(content_of(list), text);
+  EXPECT_EQ(refusal(*subset(whole, {{0}}), c.folder / "in.scp", {.to = Format::scp, .force = true, .part = true}),
+            "convert.part-of-source")
+      << "the features would lie in what is read";
 }
 
 // Also bits that are NaN.

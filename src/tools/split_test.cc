@@ -386,5 +386,37 @@ TEST(Concatenate, StreamsMayComeInAnotherOrderButMustBeThere) {
   }
 }
 
+TEST(Merge, KeepsKeysThatAreAllDifferentAndTellsWhereTheyAreLost) {
+  using Keys = ConvertOptions::Keys;
+  const ScratchFolder folder;
+  const auto a = corpus(folder, 5), same = corpus(folder, 4, "b.ctf");
+  std::vector<std::string> told;
+  const auto keys = [&](const std::vector<std::shared_ptr<const Source>>& corpora, Keys wanted) {
+    ConvertOptions options{.to = Format::ctf, .keys = wanted};
+    options.report = [&](const Notice& notice) { told.push_back(notice.fault.id); };
+    EXPECT_NE(merge(corpora, options), nullptr);
+    return options.keys;
+  };
+  EXPECT_EQ(keys({a}, Keys::automatic), Keys::keep);
+  EXPECT_EQ(keys({a, same}, Keys::number), Keys::number);
+  EXPECT_EQ(keys({a, same}, Keys::none), Keys::none);
+  EXPECT_TRUE(told.empty());
+  EXPECT_EQ(keys({a, same}, Keys::automatic), Keys::number);
+  EXPECT_EQ(told, std::vector<std::string>{"merge.numbered"});
+  EXPECT_EQ(id_of([&] { keys({a, same}, Keys::keep); }), "merge.same-keys");
+}
+
+TEST(Merge, OfSomeStreamsIsOnlyAPartOfItsFiles) {
+  const ScratchFolder folder;
+  const auto a = corpus(folder, 5);
+  for (const std::vector<std::string>& streams : {std::vector<std::string>{"l"}, {"l", "v"}}) {
+    ConvertOptions options{.to = Format::ctf, .streams = streams, .force = true};
+    const auto all = merge({a}, options);
+    EXPECT_EQ(all->streams().size(), streams.size());
+    EXPECT_EQ(id_of([&] { convert(*all, folder / "a.ctf", options); }),
+              streams.size() == 1 ? "convert.part-of-source" : "");
+  }
+}
+
 }  // namespace
 }  // namespace batchfeed

@@ -2,6 +2,7 @@
 #include <batchfeed/subset.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "base/hash.h"
@@ -105,6 +106,12 @@ Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed) {
         return take;
       },
       [&] { return wanted == 0; });
+}
+
+std::uint64_t sample_count(const Source& source, double fraction) {
+  if (!(fraction > 0 && fraction <= 1))
+    refuse("sample.fraction", {}, "a fraction is above 0 and up to 1", "such as 0.01");
+  return static_cast<std::uint64_t>(std::llround(fraction * static_cast<double>(total(source.chunks()).sequences)));
 }
 
 std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows) {

@@ -141,6 +141,15 @@ TEST(OneSampleEach, IsNotBelievedWhereLengthsMayCountSomethingElse) {
   EXPECT_TRUE(one_sample_each(*subset(ten(), {})));
 }
 
+TEST(Subset, AFractionOfTheSequencesIsRounded) {
+  const auto source = ten();
+  EXPECT_EQ(sample_count(*source, 0.25), 3u);
+  EXPECT_EQ(sample_count(*source, 0.01), 0u);
+  EXPECT_EQ(sample_count(*source, 1), 10u);
+  for (const double wrong : {0.0, -0.5, 1.5, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THROW((void)sample_count(*source, wrong), Error);  // sample.fraction
+}
+
 TEST(CtfText, WritesWhatTheReaderReadsAndNothingOfWhatItRefuses) {
   Chunk chunk;
   ten()->read(0, chunk);

@@ -67,6 +67,18 @@ def test_features_that_are_normalised(tmp_path, monkeypatch):
     assert abs(names["x"].mean(axis=0)).max() < 1e-5 and abs(names["x"].std(axis=0) - 1).max() < 1e-5
 
 
+def test_a_corpus_taken_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs/how-to/take-a-corpus-apart.md"
+    [shown] = re.findall(r"(?s)\$ cat queries.ctf\n(.*?)\$ ", page.read_text())
+    (tmp_path / "queries.ctf").write_text(shown)
+    names = {}
+    for snippet in blocks(page):
+        run(snippet, names)
+    assert (tmp_path / "some.ctf").read_text() == "1 |words 3:1 |intent 1:1\n2 |words 12:1 |intent 0:1\n", "as the command's"
+    assert names["found"].same == 6 and not names["found"].same_order
+
+
 def test_shards(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for i in range(4):

@@ -383,6 +383,17 @@ def test_targets_that_others_write(corpus, tmp_path):
     assert bf.convert(corpus.path, tmp_path / "b.parquet", to="ctf").sequences == len(corpus.lengths)
 
 
+def test_a_corpus_is_not_replaced_by_the_streams_that_are_declared(corpus, tmp_path):
+    before = pathlib.Path(corpus.path).read_bytes()
+    config = tmp_path / "a.cntk"
+    config.write_text(f'T = [ reader = [ readerType = "CNTKTextFormatReader" ; file = "{corpus.path}" ; input = [ x = [ dim = 3 ; format = "dense" ] ] ] ]')
+    for what in (config, bf.CTF(corpus.path, streams={"x": bf.dense(3)})):
+        with pytest.raises(bf.ConfigError, match="is what is read, and only a part of it would be left; hint: choose another name"):
+            bf.convert(what, corpus.path, force=True)
+    assert pathlib.Path(corpus.path).read_bytes() == before
+    assert bf.convert(corpus.path, corpus.path, force=True).sequences == len(corpus.lengths)
+
+
 @pytest.mark.parametrize(
     "name, to, rule, message",
     [

@@ -63,7 +63,11 @@ class HtkSource final : public RowSource {
     const io::Piece frames = piece(u, cache_.open(u.file)->header());
     return {.file = index_.paths[u.file], .begin = frames.begin, .end = frames.end};
   }
-  std::vector<std::string> files() const override { return index_.paths; }
+  std::vector<std::string> files() const override {
+    std::vector<std::string> out = options_.scp_files;
+    out.insert(out.end(), index_.paths.begin(), index_.paths.end());
+    return out;
+  }
 
  private:
   void add_chunks() {

@@ -73,7 +73,11 @@ class KaldiSource final : public RowSource {
     const Entry& e = index_.entries[first(chunk) + row];
     return {.file = index_.paths[e.file], .begin = e.offset, .end = e.end};
   }
-  std::vector<std::string> files() const override { return index_.paths; }
+  std::vector<std::string> files() const override {
+    std::vector<std::string> out = options_.files;
+    out.insert(out.end(), index_.paths.begin(), index_.paths.end());
+    return out;
+  }
 
  private:
   void table(Run run, std::vector<SequenceInfo>& out) const override {
