@@ -235,6 +235,31 @@ Fault unequal(const StreamInfo& stream, std::uint32_t samples, std::uint32_t len
           .stream = stream.name};
 }
 
+void layout_pieces(std::uint32_t rows, std::uint32_t steps, std::span<const Piece> pieces,
+                   std::vector<std::uint32_t>& used, Layout& layout) {
+  layout.rows = rows;
+  layout.steps = steps;
+  layout.sequences = pieces.size();
+  layout.entries.clear();
+  used.assign(rows, 0);
+  for (const Piece& piece : pieces) {
+    const std::int64_t begin = std::int64_t{piece.step} - piece.first;
+    layout.entries.push_back({piece.sequence, piece.row, begin, begin + piece.length});
+    used[piece.row] = std::max(used[piece.row], piece.step + piece.count);
+  }
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    if (used[row] < steps) layout.entries.push_back({LayoutEntry::kGap, row, used[row], steps});
+  }
+}
+
+void expect_equal(const StreamInfo& info, std::size_t s, std::span<const Piece> pieces) {
+  for (const Piece& piece : pieces) {
+    const std::uint32_t samples = piece.slice.chunk->columns[s].samples(piece.slice.row);
+    if (samples != piece.length)
+      throw Misfit(static_cast<std::size_t>(&piece - pieces.data()), unequal(info, samples, piece.length));
+  }
+}
+
 }  // namespace
 
 std::optional<Fault> misfit(Packing packing, const std::vector<StreamInfo>& streams, const Chunk& chunk,
@@ -277,25 +302,11 @@ void truncated(const std::vector<StreamInfo>& streams, std::uint32_t rows, std::
   scratch.in_order = in_order(slices);
   for (std::size_t s = 0; s < streams.size(); ++s) {
     StreamBatch& stream = out.streams[s];
-    Layout& layout = stream.layout;
-    layout.rows = rows;
-    layout.steps = steps;
-    layout.sequences = pieces.size();
-    layout.entries.clear();
-    std::vector<std::uint32_t>& used = scratch.steps;
-    used.assign(rows, 0);
-    for (const Piece& piece : pieces) {
-      const std::int64_t begin = std::int64_t{piece.step} - piece.first;
-      layout.entries.push_back({piece.sequence, piece.row, begin, begin + piece.length});
-      used[piece.row] = std::max(used[piece.row], piece.step + piece.count);
-      const Column& column = piece.slice.chunk->columns[s];
-      const std::uint32_t samples = column.samples(piece.slice.row);
-      if (samples != piece.length) {
-        throw Misfit(static_cast<std::size_t>(&piece - pieces.data()), unequal(streams[s], samples, piece.length));
-      }
-    }
-    for (std::uint32_t row = 0; row < rows; ++row) {
-      if (used[row] < steps) layout.entries.push_back({LayoutEntry::kGap, row, used[row], steps});
+    expect_equal(streams[s], s, pieces);
+    if (s == 0) {
+      layout_pieces(rows, steps, pieces, scratch.steps, stream.layout);
+    } else {
+      stream.layout = out.streams[0].layout;
     }
     const std::span<Run> runs = measure(s, slices, scratch);
     try {

@@ -250,9 +250,9 @@ void ChunkStore::load(std::uint32_t id, Slot& slot, std::unique_lock<std::mutex>
 void ChunkStore::read(std::uint32_t id, LoadedChunk& out) {
   thread_local std::vector<SequenceInfo> table;
   source_.sequences(id, table);
-  compactor_.read(id, out.chunk, out.plain);
   std::uint32_t rows = 0;
   for (const SequenceInfo& s : table) rows = std::max(rows, s.row + 1);
+  compactor_.read(id, rows, out.chunk, out.plain);
   out.keys.assign(rows, 0);
   for (const SequenceInfo& s : table) out.keys[s.row] = s.key;
   if (!settings_.frames && !settings_.equal) return;

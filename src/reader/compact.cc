@@ -164,15 +164,18 @@ bool Compactor::look(std::uint32_t id, const RowReader& rows, std::vector<pack::
   return any;
 }
 
-void Compactor::read(std::uint32_t id, Chunk& out, std::vector<pack::Plain>& known) {
+void Compactor::read(std::uint32_t id, std::uint32_t rows, Chunk& out, std::vector<pack::Plain>& known) {
   known.assign(source_.streams().size(), {});
   const ChunkInfo& info = source_.chunks()[id];
   const bool large = info.bytes >= kLeast && info.samples < std::numeric_limits<std::uint32_t>::max();
-  const RowReader* const rows = large ? source_.row_reader(id) : nullptr;
+  const bool one_each = info.sequences == rows;  // the table leaves no row out
+  const RowReader* const reader = large && one_each ? source_.row_reader(id) : nullptr;
   std::vector<Loan> loans = lend(out);
-  if (rows != nullptr && look(id, *rows, known)) {
-    read_chunk(source_, id, [&] { read_parts(id, *rows, out, known); });
-  } else {
+  bool done = false;
+  if (reader != nullptr && look(id, *reader, known))
+    read_chunk(source_, id, [&] { done = read_parts(id, *reader, out, known); });
+  if (!done) {
+    for (pack::Plain& plain : known) plain.narrow = false;
     read_chunk(source_, id, out);
   }
   for (std::size_t s = 0; s < known.size(); ++s) {
@@ -183,7 +186,8 @@ void Compactor::read(std::uint32_t id, Chunk& out, std::vector<pack::Plain>& kno
   take_back(out, known, std::move(loans));
 }
 
-void Compactor::read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, std::vector<pack::Plain>& known) {
+// False if a part has further rows behind those asked for, between which the rows of the next part would be lost.
+bool Compactor::read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, std::vector<pack::Plain>& known) {
   Chunk part;
   {
     const std::lock_guard lock(mutex_);
@@ -199,6 +203,7 @@ void Compactor::read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, 
   for (std::uint32_t first = 0; first < all; first += each) {
     const RowRange range{first, first + std::min(each, all - first)};
     rows.read(id, range, part);
+    if (part.columns.front().first_sample.size() - 1 != range.last - range.first) return false;
     const double whole = static_cast<double>(all) / (range.last - range.first);
     for (std::size_t s = 0; s < known.size(); ++s) append(part.columns[s], out.columns[s], whole, known[s].narrow);
     if (part.invalid.empty() && out.invalid.empty()) continue;
@@ -208,6 +213,7 @@ void Compactor::read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, 
   }
   const std::lock_guard lock(mutex_);
   parts_.push_back(std::move(part));
+  return true;
 }
 
 }  // namespace batchfeed::reader

@@ -25,8 +25,8 @@ class Compactor {
 
   // As Source::read(), and fills `known` for each column. The `values` of a narrow dense column are bytes; a narrow
   // sparse one has no meaningful `values` and `first_value`. Which columns are narrow depends on the chunk alone.
-  // Thread-safe.
-  void read(std::uint32_t id, Chunk& out, std::vector<pack::Plain>& known);
+  // `rows`: one more than the last that the chunk's table lists. Thread-safe.
+  void read(std::uint32_t id, std::uint32_t rows, Chunk& out, std::vector<pack::Plain>& known);
 
  private:
   // Buffers of a sparse column that are not kept if it is narrow, lent to the chunk that is being read.
@@ -44,7 +44,7 @@ class Compactor {
   std::vector<Loan> lend(Chunk& chunk);
   void take_back(Chunk& chunk, std::vector<pack::Plain>& known, std::vector<Loan> loans);
   bool look(std::uint32_t id, const RowReader& rows, std::vector<pack::Plain>& known) const;
-  void read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, std::vector<pack::Plain>& known);
+  bool read_parts(std::uint32_t id, const RowReader& rows, Chunk& out, std::vector<pack::Plain>& known);
 
   const Source& source_;
   const bool reuse_;

@@ -6,6 +6,7 @@
 #include <batchfeed/reader.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -35,6 +36,7 @@ class Pixels final : public Source, private RowReader {
         table.push_back({key, r, 1 + static_cast<std::uint32_t>(random() % 3)});
       for (const SequenceInfo& s : table) chunks_.back().samples += s.samples;
     }
+    rows_ = tables_;
   }
 
   const std::vector<StreamInfo>& streams() const override { return streams_; }
@@ -46,17 +48,30 @@ class Pixels final : public Source, private RowReader {
   float odd = 255;  // the first value of sequences that have one
   std::set<std::uint64_t> odd_keys, damaged_keys;
   std::set<std::uint64_t> twos, pairs;  // sequences whose first label is a 2, or two
+  std::uint32_t further = 0;            // rows that read() gives behind those asked for
+  // Leaves the row of a sequence out of the table.
+  void leave_out(std::uint64_t key) {
+    const std::uint64_t chunk = key / kRows;
+    chunks_[chunk].samples -= rows_[chunk][key % kRows].samples;
+    --chunks_[chunk].sequences;
+    std::erase_if(tables_[chunk], [&](const SequenceInfo& s) { return s.key == key; });
+  }
 
  private:
   void sequences(std::uint32_t chunk, RowRange rows, std::vector<SequenceInfo>& out) const override {
-    out.assign(tables_[chunk].begin() + rows.first, tables_[chunk].begin() + rows.last);
-    for (SequenceInfo& s : out) s.row -= rows.first;
+    out.clear();
+    for (SequenceInfo s : tables_[chunk]) {
+      if (s.row < rows.first || s.row >= rows.last) continue;
+      s.row -= rows.first;
+      out.push_back(s);
+    }
   }
   bool may_be_narrow(std::uint32_t, std::size_t stream) const override { return stream != 3; }
   void read(std::uint32_t chunk, RowRange rows, Chunk& out) const override {
     out.reset(streams_);
+    rows.last = std::min(rows.last + further, kRows);
     for (std::uint32_t r = rows.first; r < rows.last; ++r) {
-      const SequenceInfo& s = tables_[chunk][r];
+      const SequenceInfo& s = rows_[chunk][r];
       for (std::size_t stream = 0; stream < streams_.size(); ++stream) append(s, stream, out.columns[stream]);
       if (damaged_keys.count(s.key) == 0) continue;
       out.invalid.resize(rows.last - rows.first, Chunk::kValid);
@@ -91,7 +106,7 @@ class Pixels final : public Source, private RowReader {
                                       {.name = "unlooked", .dim = 16},
                                       {.name = "small", .dim = 2}};
   std::vector<ChunkInfo> chunks_;
-  std::array<std::vector<SequenceInfo>, kChunks> tables_;
+  std::array<std::vector<SequenceInfo>, kChunks> tables_, rows_;
 };
 
 template <class T>
@@ -107,7 +122,7 @@ void expect_same(const Pixels& source, std::uint32_t id, int narrow, bool ones =
   std::vector<pack::Plain> known;
   source.read(id, want);
   for (int turn = 0; turn < 2; ++turn) {  // again in the same memory
-    compactor.read(id, got, known);
+    compactor.read(id, kRows, got, known);
     ASSERT_EQ(known.size(), source.streams().size());
     EXPECT_EQ(got.invalid, want.invalid);
     int count = 0;
@@ -186,7 +201,7 @@ TEST(Compactor, WithoutReuseAChunkTakesWhatItNeeds) {
     std::uint64_t last = 0;
     for (const std::uint32_t id : ids) {
       Chunk chunk;
-      compactor.read(id, chunk, known);
+      compactor.read(id, kRows, chunk, known);
       last = chunk.memory();
     }
     return last;
@@ -199,6 +214,7 @@ TEST(Compactor, WithoutReuseAChunkTakesWhatItNeeds) {
 std::vector<std::byte> all_of(const std::shared_ptr<const Source>& source) {
   ReaderOptions options;
   options.minibatch_size = {37};
+  options.max_invalid = 100;
   Reader reader(source, options);
   std::vector<std::byte> out;
   for (const std::uint64_t epoch : {0U, 1U}) {
@@ -231,6 +247,19 @@ TEST(Compactor, ChangesNoMinibatch) {
   const std::vector<std::byte> want = all_of(whole);
   EXPECT_GT(want.size(), 2 * kChunks * kRows * 33 * sizeof(float));
   EXPECT_TRUE(all_of(cut) == want);
+}
+
+// Rows that no table lists are read with those around them: a chunk that has some is not put together from parts.
+TEST(Compactor, ReadsChunksThatHaveFurtherRowsWhole) {
+  for (const std::uint32_t further : {0u, 1u, 7u}) {
+    const auto cut = std::make_shared<Pixels>(true), whole = std::make_shared<Pixels>(false);
+    for (Pixels* source : {cut.get(), whole.get()}) {
+      source->further = further;
+      for (const std::uint64_t key : {3u, 20u, kRows - 1, kRows}) source->leave_out(key);
+      source->damaged_keys = {5, 2 * kRows + 9};
+    }
+    EXPECT_TRUE(all_of(cut) == all_of(whole)) << further;
+  }
 }
 
 }  // namespace

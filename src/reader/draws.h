@@ -101,7 +101,7 @@ class QueueFields {
   explicit QueueFields(const std::vector<std::uint64_t>& fields) : fields_(fields) {}
   std::uint64_t next();
   std::uint32_t next32();
-  bool at_end() const noexcept { return at_ == fields_.size(); }
+  std::size_t left() const noexcept { return fields_.size() - at_; }
   void expect_end() const;
   [[noreturn]] static void damaged();
 

@@ -24,6 +24,7 @@ void Reader::plan(std::uint64_t minibatches, const std::function<void(const Batc
   BatchPlan batch;
   std::vector<SequenceInfo> table;
   std::map<std::uint32_t, std::vector<std::uint64_t>> keys;  // of each chunk, by row
+  std::vector<std::uint32_t> window;                         // sorted: it may have a hundred thousand chunks
   for (std::uint64_t i = 0; i < minibatches; ++i) {
     planner->next(plan);
     batch.position = plan.after.position;
@@ -53,9 +54,10 @@ void Reader::plan(std::uint64_t minibatches, const std::function<void(const Batc
     each(batch);
     if (plan.end_of_epoch) break;
     if (keys.size() > 2 * plan.window.size() + kMostKeys) {  // those that the order has left behind
-      std::erase_if(keys, [&](const auto& chunk) {
-        return std::find(plan.window.begin(), plan.window.end(), chunk.first) == plan.window.end();
-      });
+      window = plan.window;
+      std::sort(window.begin(), window.end());
+      std::erase_if(keys,
+                    [&](const auto& chunk) { return !std::binary_search(window.begin(), window.end(), chunk.first); });
     }
   }
 }

@@ -270,6 +270,35 @@ TEST(ReaderState, PaddingThatCannotBeIsRefused) {
   }
 }
 
+// Of a million rows only those up to the last that holds anything are written. States of before name them all.
+TEST(ReaderState, RowsBehindTheLastThatHoldsAnythingTakeNoRoom) {
+  ReaderOptions o = truncated(1'000'000, 1);
+  for (std::size_t at = 1; at <= 3; ++at) {
+    Reader whole = open(kV, o), again = open(kV, o), padded = open(kV, o);
+    Minibatch batch;
+    for (std::size_t i = 0; i < at; ++i) ASSERT_TRUE(whole.read(batch));
+    const std::string state = whole.state();
+    EXPECT_LT(state.size(), 1000u) << at;
+    again.restore(state);
+    const std::size_t end = state.find(",1]", state.find("\"queue\""));  // the 1 behind the rows
+    ASSERT_NE(end, std::string::npos);
+    padded.restore(forged(state, end, 0, ",0,0,0,0"));
+    const std::string rest = tail(whole, 9);
+    EXPECT_EQ(tail(again, 9), rest) << at;
+    EXPECT_EQ(tail(padded, 9), rest) << at;
+  }
+  o = truncated(4, 1);
+  Reader few = open(kV, o);
+  Minibatch batch;
+  ASSERT_TRUE(few.read(batch));
+  const std::string state = few.state();
+  const std::size_t end = state.find(']', state.find("\"queue\""));
+  EXPECT_EQ(id_of([&] { open(kV, o).restore(state); }), "");
+  Reader more = open(kV, o);
+  more.restore(forged(state, end, 0, ",0,0"));
+  EXPECT_EQ(id_of([&] { more.read(batch); }), "state.damaged") << "five rows, where there are four";
+}
+
 // A state that somebody wrote: the checksum fits, and what it says cannot be.
 TEST(ReaderState, WhatCannotBeIsRefusedWithTheReason) {
   ReaderOptions o = reference(OrderKind::cntk, 4);

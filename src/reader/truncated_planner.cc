@@ -39,11 +39,10 @@ void TruncatedPlanner::resize_rows() {
   const bool even = options_.shard == Shard::even;
   const std::uint64_t planned = even ? all : own_rows_;
   const bool resized = std::exchange(size_, size) != size;
-  if (rows_.size() == planned && (even || !resized)) return;
+  if (std::exchange(planned_rows_, planned) == planned && (even || !resized)) return;
   // Another size drops what is queued, as in the reference; unlike there it is counted.
-  for (const Row& row : rows_) mark_.skipped += row.queue.size();
+  for (const Row& row : rows_) mark_.skipped += row.queue().size();
   rows_.clear();
-  rows_.resize(static_cast<std::size_t>(planned));
 }
 
 void TruncatedPlanner::begin_epoch(std::uint64_t epoch) {
@@ -64,17 +63,20 @@ void TruncatedPlanner::enter(std::uint64_t epoch, bool behind_another) {
   asked_again_ = false;
 }
 
-// The oldest position, then of each row: cursor, number of sequences, and of each
+// The oldest position, then of each row up to the last that holds anything: cursor, number of sequences, and of each
 // the position at which it was drawn, from the oldest on. A 1 behind all if ask_again() was called.
 void TruncatedPlanner::save_queue(std::vector<std::uint64_t>& out) const {
   std::uint64_t oldest = draws_.position();
   for (const Row& row : rows_) {
-    for (const Draws::Drawn& drawn : row.queue) oldest = std::min(oldest, drawn.position);
+    for (const Draws::Drawn& drawn : row.queue()) oldest = std::min(oldest, drawn.position);
   }
   out.assign(1, oldest);
+  std::uint32_t index = 0;
   for (const Row& row : rows_) {
-    out.insert(out.end(), {row.cursor, row.queue.size()});
-    for (const Draws::Drawn& drawn : row.queue) out.push_back(drawn.position - oldest);
+    for (; index < row.index; ++index) out.insert(out.end(), {0, 0});
+    out.insert(out.end(), {row.cursor, row.queue().size()});
+    for (const Draws::Drawn& drawn : row.queue()) out.push_back(drawn.position - oldest);
+    ++index;
   }
   if (asked_again_) out.push_back(1);
 }
@@ -105,26 +107,36 @@ void TruncatedPlanner::restore(const Mark& mark) {
   const std::uint64_t oldest = fields.next();
   std::vector<std::uint64_t> waiting;
   std::vector<std::uint64_t> counts;
-  for (Row& row : rows_) {
+  while (fields.left() >= 2) {
+    if (rows_.size() == planned_rows_) QueueFields::damaged();
+    Row& row = rows_.emplace_back(static_cast<std::uint32_t>(rows_.size()));
     row.cursor = fields.next32();
     counts.push_back(fields.next());
     for (std::uint64_t i = 0; i < counts.back(); ++i) waiting.push_back(add_sat(oldest, fields.next()));
   }
-  const bool asked_again = !fields.at_end() && fields.next() == 1;
+  const bool asked_again = fields.left() == 1 && fields.next() == 1;
   fields.expect_end();
   const std::vector<Draws::Drawn> drawn = draws_.restore(mark.position, waiting);
   if (asked_again) ask_again();
   auto from = drawn.begin();
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     Row& row = rows_[r];
-    row.queue.assign(from, from + static_cast<std::ptrdiff_t>(counts[r]));
+    row.drawn.assign(from, from + static_cast<std::ptrdiff_t>(counts[r]));
     from += static_cast<std::ptrdiff_t>(counts[r]);
-    for (const Draws::Drawn& one : row.queue) row.available += one.length;
+    for (const Draws::Drawn& one : row.drawn) row.available += one.length;
     // A sequence may be longer than its table says: without its data, the cursor may lie behind the nominal length.
-    if (draws_.nominal() && !row.queue.empty()) row.cursor = std::min(row.cursor, row.queue.front().length - 1);
-    if (row.queue.empty() ? row.cursor != 0 : row.cursor >= row.queue.front().length) QueueFields::damaged();
+    if (draws_.nominal() && !row.empty()) row.cursor = std::min(row.cursor, row.drawn.front().length - 1);
+    if (row.empty() ? row.cursor != 0 : row.cursor >= row.drawn.front().length) QueueFields::damaged();
     row.available -= row.cursor;
   }
+}
+
+void TruncatedPlanner::Row::push(const Draws::Drawn& one) {
+  if (first > drawn.size() / 2) {
+    drawn.erase(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(first));
+    first = 0;
+  }
+  drawn.push_back(one);
 }
 
 // As the reference does for each row that has run dry. This may enter the next sweep, on which the order of the next
@@ -139,26 +151,38 @@ void TruncatedPlanner::ask_again() {
 // epoch is known in time.
 void TruncatedPlanner::refill(Row& row) {
   while (row.available <= length()) {
-    if (draws_.exhausted() || draws_.position() >= epoch_end_) return ask_again();
+    if (nothing_comes()) return ask_again();
     if (const std::optional<Draws::Drawn> drawn = draws_.next(mark_)) {
-      row.queue.push_back(*drawn);
+      row.push(*drawn);
       row.available += drawn->length;
     }
     if (draws_.exhausted()) return;
   }
 }
 
-// Takes up to truncation_length samples of a row into the plan; how many.
-std::uint32_t TruncatedPlanner::take(Row& row, std::uint32_t index, Plan& out) {
+// As long as sequences come no row runs dry, and rows_ has all of them, up to the one for which there were not enough.
+void TruncatedPlanner::refill() {
+  std::uint32_t r = 0;
+  for (; r < planned_rows_ && !nothing_comes(); ++r) {
+    if (r == rows_.size()) rows_.emplace_back(r);
+    refill(rows_[r]);
+  }
+  if (r == planned_rows_ || asked_again_) return;
+  const auto is_short = [this](const Row& row) { return row.available <= length(); };
+  if (rows_.size() < planned_rows_ || std::any_of(rows_.begin() + r, rows_.end(), is_short)) ask_again();
+}
+
+// Takes up to truncation_length samples of a row into the plan.
+void TruncatedPlanner::take(Row& row, Plan& out) {
   const auto steps = static_cast<std::uint32_t>(length());
-  const bool own = index >= first_row_ && index < first_row_ + own_rows_;
+  const bool own = row.index >= first_row_ && row.index < first_row_ + own_rows_;
   std::uint32_t step = 0;
-  while (step < steps && !row.queue.empty()) {
-    const Draws::Drawn& front = row.queue.front();
+  while (step < steps && !row.empty()) {
+    const Draws::Drawn& front = row.drawn[row.first];
     const std::uint32_t count = std::min(steps - step, front.length - row.cursor);
     if (own) {
       out.parts.push_back({.item = static_cast<std::uint32_t>(out.items.size()),
-                           .row = static_cast<std::uint32_t>(index - first_row_),
+                           .row = static_cast<std::uint32_t>(row.index - first_row_),
                            .step = step,
                            .first = row.cursor,
                            .count = count,
@@ -176,11 +200,10 @@ std::uint32_t TruncatedPlanner::take(Row& row, std::uint32_t index, Plan& out) {
     }
     if (row.cursor == front.length) {
       swept_ = swept_ || front.end_of_sweep;
-      row.queue.pop_front();
+      row.pop();
       row.cursor = 0;
     }
   }
-  return step;
 }
 
 void TruncatedPlanner::next(Plan& out) {
@@ -200,17 +223,18 @@ void TruncatedPlanner::next(Plan& out) {
   out.rectangular = true;
   out.rows = static_cast<std::uint32_t>(own_rows_);
   out.steps = static_cast<std::uint32_t>(length());
-  for (Row& row : rows_) refill(row);
+  refill();
   swept_ = false;
-  for (std::uint32_t r = 0; r < rows_.size(); ++r) take(rows_[r], r, out);
-  out.end_of_epoch = std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.queue.empty(); });
+  for (Row& row : rows_) take(row, out);
+  if (nothing_comes()) std::erase_if(rows_, [](const Row& row) { return row.empty(); });
+  out.end_of_epoch = rows_.empty();
   out.end_of_sweep = swept_;
   // Chunks of queued sequences are wanted as long as they are queued.
   out.window.clear();
   out.window_generation = 0;
   draws_.add_window(out.window);
   for (const Row& row : rows_) {
-    for (const Draws::Drawn& drawn : row.queue) out.window.push_back(drawn.item.chunk);
+    for (const Draws::Drawn& drawn : row.queue()) out.window.push_back(drawn.item.chunk);
   }
   save_queue(mark_.queue);
   leave_mark(draws_.position(), out);
