@@ -166,13 +166,15 @@ struct HtkWriter::Impl {
   }
 
   // The list is committed last, so that all it names exists. An older list is removed first, as
-  // it would name frames of the new archive. If the list cannot be committed, for instance because its name was
-  // taken meanwhile, the frames are removed again; for a moment they could be seen.
+  // it would name frames of the new archive; where it cannot be removed, all stays as it is. If the list cannot be
+  // committed, for instance because its name was taken meanwhile, the frames are removed again; for a moment they could
+  // be seen.
   void commit() {
     seal();
     state = State::done;
     std::error_code none;
-    if (list && options.replace) htk::fs::remove(path, none);
+    if (list && options.replace && io::sys().unlink(path.c_str()) != 0 && errno != ENOENT)
+      io::fail("remove", path, errno);
     commit_features();
     if (!list) return;
     bytes += list->size();

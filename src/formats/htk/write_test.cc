@@ -21,6 +21,7 @@ namespace {
 
 using ::batchfeed::testing::be16;
 using ::batchfeed::testing::be32;
+using ::batchfeed::testing::Call;
 using ::batchfeed::testing::content_of;
 using ::batchfeed::testing::FaultySys;
 using ::batchfeed::testing::id_of;
@@ -125,6 +126,28 @@ TEST(HtkWriter, LeavesNothingWithoutCommitOrAfterAFailure) {
     }
     std::filesystem::remove(folder / "x.htk");
     std::filesystem::remove(folder / "x.scp");
+  }
+}
+
+TEST(HtkWriter, AnOlderListThatCannotBeRemovedKeepsItsFrames) {
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files}) {
+    const ScratchFolder folder;
+    const auto write = [&](const char* key) {
+      HtkWriter writer(folder / "x.scp", {.dim = 2, .layout = layout});
+      writer.append(key, 2, kFrames);
+      writer.commit();
+    };
+    write("old");
+    const std::vector<std::string> names = folder.names();
+    const std::string list = folder / "x.scp", before = content_of(list);
+    {
+      const FaultySys faulty([&](const Call& call) { return call.path == list && call.name != "open" ? EPERM : 0; });
+      const Fault fault = ::batchfeed::testing::fault_of([&] { write("new"); });
+      EXPECT_EQ(fault.id, "io.remove");
+      EXPECT_EQ(fault.at.file, list);
+    }
+    EXPECT_EQ(content_of(list), before);
+    EXPECT_EQ(folder.names(), names);
   }
 }
 
