@@ -285,6 +285,7 @@ TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
   EXPECT_EQ(hint("in/leads-out/../../in/deep/b"), none.hint);
   there.roots = {};
   EXPECT_EQ(hint("in/no/deep/a"), none.hint + "; there is no folder 'in/no'");
+  EXPECT_EQ(hint("in//deep/./no/deep/no/a"), none.hint + "; there is no folder 'in//deep/./no'");
   EXPECT_EQ(hint(folder / "in/no/deep/a"), "there is no folder '" + (folder / "in/no") + "'");
   EXPECT_EQ(hint(folder / "in/none"), "") << "of a path from the root there is nothing to say";
 
