@@ -225,6 +225,10 @@ TEST(PathPolicy, FindsTheFileOfAListBesideIt) {
   there.folder = folder.path();
   EXPECT_EQ(map_beside("feat/a.chunk", "x.scp", there), "feat/=./");
   EXPECT_EQ(map_beside("feat/b.chunk", to + "x.scp", {}), "");
+  folder.write("b=c.chunk", "");
+  for (const char* const path : {"a=b/a.chunk", "b=c.chunk"})
+    EXPECT_EQ(map_beside(path, to + "x.scp", {}), "") << "a rule FROM=TO ends FROM at the first '='";
+  EXPECT_EQ(map_beside("feat/b=c.chunk", to + "x.scp", {}), "feat/=" + to);
   EXPECT_EQ(map_beside(file, to + "x.scp", {}), "");
   std::filesystem::create_directory(folder / "other");
   const std::string there_too = folder.write("other/a.chunk", "");

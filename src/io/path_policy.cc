@@ -191,8 +191,10 @@ std::string map_beside(std::string_view path, std::string_view list, const FileS
   if (folder == to || name.empty() || std::filesystem::exists(located(std::string(path), file_system), none) ||
       !std::filesystem::is_regular_file(located(to + std::string(name), file_system), none))
     return {};
-  // The FROM of a rule must not be empty.
-  return folder.empty() ? std::string(name) + '=' + to + std::string(name) : std::string(folder) + '=' + to;
+  // The FROM of a rule must not be empty, and ends at the first '='.
+  const std::string_view from = folder.empty() ? name : folder;
+  if (from.find('=') != from.npos) return {};
+  return std::string(from) + '=' + to + (folder.empty() ? std::string(name) : std::string());
 }
 
 std::string path_in_list(std::string_view path, std::string_view directory_of_list) {
