@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/counted.h"
 #include "base/hash.h"
@@ -35,14 +36,16 @@ std::string beside_configuration(const std::string& path, const FileSystem& file
              : std::string();
 }
 
-// The first of the folders of a path that is not there.
+// The first of the folders of a path that is not there. Nothing is below it, so few are looked for.
 std::string missing_folder(const std::string& path, const FileSystem& files) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+  std::vector<std::size_t> slashes;
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    slashes.push_back(slash);
+  const auto first = std::ranges::partition_point(slashes, [&](std::size_t slash) {
     std::error_code none;
-    std::string folder = path.substr(0, slash);
-    if (!std::filesystem::exists(located(folder, files), none)) return folder;
-  }
-  return {};
+    return std::filesystem::exists(located(path.substr(0, slash), files), none);
+  });
+  return first == slashes.end() ? std::string() : path.substr(0, *first);
 }
 
 std::string from_where(const std::string& path, const FileSystem& files) {

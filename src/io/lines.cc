@@ -65,18 +65,34 @@ bool LineReader::fill() {
   return true;
 }
 
+namespace {
+
+// The first byte that ends a line, or null. A file may have one kind of them only, so that no search for one goes far
+// beyond the other.
+const char* first_end(const char* from, std::size_t size, LineEnd ends) {
+  constexpr std::size_t kStep = 256;
+  const auto find = [](const char* at, char what, std::size_t n) {
+    return static_cast<const char*>(std::memchr(at, what, n));
+  };
+  if (ends == LineEnd::lf) return find(from, '\n', size);
+  for (const char* const end = from + size; from < end;) {
+    const std::size_t step = std::min(kStep, static_cast<std::size_t>(end - from));
+    const char* const lf = find(from, '\n', step);
+    const char* const cr = find(from, '\r', lf != nullptr ? static_cast<std::size_t>(lf - from) : step);
+    if (cr != nullptr || lf != nullptr) return cr != nullptr ? cr : lf;
+    from += step;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 // Where in the buffer the line that begins at next_ ends; reads more of it, up to its limit.
 std::size_t LineReader::find_end() {
   terminated_ = false;
   for (std::size_t searched = 0;; searched = have_ - next_) {
     if (searched > 0 && (searched > limit_ || !fill())) return have_;
-    const char* const from = buffer_.data() + next_ + searched;
-    const std::size_t unsearched = have_ - next_ - searched;
-    const char* hit = static_cast<const char*>(std::memchr(from, '\n', unsearched));
-    if (ends_ == LineEnd::any) {
-      const std::size_t until = hit != nullptr ? static_cast<std::size_t>(hit - from) : unsearched;
-      if (const void* cr = std::memchr(from, '\r', until)) hit = static_cast<const char*>(cr);
-    }
+    const char* const hit = first_end(buffer_.data() + next_ + searched, have_ - next_ - searched, ends_);
     if (hit == nullptr) continue;
     terminated_ = true;
     const std::size_t size = static_cast<std::size_t>(hit - buffer_.data()) - next_;

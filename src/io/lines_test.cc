@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -94,6 +95,33 @@ TEST(Lines, AreTheSameAcrossBlocks) {
   EXPECT_EQ(total, content.size());
   EXPECT_EQ(lines(content, LineEnd::any).size(), n);
   EXPECT_EQ(lines("a\r\nb", LineEnd::any, 2).size(), 2u);
+}
+
+TEST(Lines, OfAnyLengthEndInAnyOfThreeWays) {
+  std::string content;
+  std::vector<std::size_t> lengths;
+  for (const char* const end : {"\r", "\n", "\r\n"}) {
+    for (const std::size_t length : {1u, 254u, 255u, 256u, 257u, 511u, 512u, 513u, 900u}) {
+      lengths.push_back(length);
+      content += std::string(length, 'x') + end;
+    }
+  }
+  const std::vector<Seen> all = lines(content, LineEnd::any);
+  ASSERT_EQ(all.size(), lengths.size());
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].text, std::string(lengths[i], 'x')) << i;
+}
+
+// The other byte that may end a line is not looked for in all that follows.
+TEST(Lines, ThatEndInCrTakeNoLongerThanOthers) {
+  const auto seconds = [](char end) {
+    const ScratchFolder folder;
+    const File file(folder.write("lines", std::string(2 << 20, end)));
+    LineReader reader(file, LineEnd::any, 1000, "list_line_bytes");
+    const std::clock_t begin = std::clock();
+    while (reader.next()) continue;
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds('\r'), 0.2 + 8 * seconds('\n'));
 }
 
 TEST(Lines, EndInACrLfThatLiesAcrossBlocks) {
@@ -188,6 +216,18 @@ TEST(PathPolicy, NamesFilesOnly) {
   EXPECT_EQ(directory_of("C:\\d\\x.scp"), "C:\\d");
 }
 
+TEST(PathPolicy, KeepsNoPathThatIsLongerThanTheSystemTakes) {
+  std::vector<std::string> paths;
+  const FileSystem files;
+  FileNumbers number(paths, files);
+  EXPECT_EQ(number(std::string(4095, 'p'), {}), 0u);
+  EXPECT_EQ(number("s3://" + std::string(5000, 'p'), {}), 1u);
+  const Fault fault = fault_of([&] { number(std::string(4096, 'p'), {.file = "x.scp", .line = 3}); });
+  EXPECT_EQ(fault.id, "io.long-path");
+  EXPECT_EQ(fault.at.line, 3u);
+  EXPECT_EQ(paths.size(), 2u);
+}
+
 TEST(PathPolicy, FindsTheFileOfAListBesideIt) {
   const ::batchfeed::testing::ScratchFolder folder;
   const std::string file = folder.write("a.chunk", "a"), to = file.substr(0, file.size() - 7);
@@ -197,6 +237,10 @@ TEST(PathPolicy, FindsTheFileOfAListBesideIt) {
   there.folder = folder.path();
   EXPECT_EQ(map_beside("feat/a.chunk", "x.scp", there), "feat/=./");
   EXPECT_EQ(map_beside("feat/b.chunk", to + "x.scp", {}), "");
+  folder.write("b=c.chunk", "");
+  for (const char* const path : {"a=b/a.chunk", "b=c.chunk"})
+    EXPECT_EQ(map_beside(path, to + "x.scp", {}), "") << "a rule FROM=TO ends FROM at the first '='";
+  EXPECT_EQ(map_beside("feat/b=c.chunk", to + "x.scp", {}), "feat/=" + to);
   EXPECT_EQ(map_beside(file, to + "x.scp", {}), "");
   std::filesystem::create_directory(folder / "other");
   const std::string there_too = folder.write("other/a.chunk", "");
@@ -257,6 +301,7 @@ TEST(PathPolicy, RootsHoldWhatLiesInThemAndWhatLinksLeadTo) {
   EXPECT_EQ(hint("in/leads-out/../../in/deep/b"), none.hint);
   there.roots = {};
   EXPECT_EQ(hint("in/no/deep/a"), none.hint + "; there is no folder 'in/no'");
+  EXPECT_EQ(hint("in//deep/./no/deep/no/a"), none.hint + "; there is no folder 'in//deep/./no'");
   EXPECT_EQ(hint(folder / "in/no/deep/a"), "there is no folder '" + (folder / "in/no") + "'");
   EXPECT_EQ(hint(folder / "in/none"), "") << "of a path from the root there is nothing to say";
 

@@ -99,13 +99,13 @@ void parse_range(std::string_view text, const Line& where, const Limits& limits,
         "the range ends at frame " + std::to_string(last) + ", before its first, " + std::to_string(entry.first));
   }
   const std::uint64_t frames = std::uint64_t{last} - entry.first + 1;
-  if (frames > limits.sequence_samples || frames > 0xFFFFFFFFu) {
+  constexpr std::uint64_t kMost = 0xFFFFFFFFu;  // ScpEntry::frames has 32 bits
+  if (const std::uint64_t most = std::min(limits.sequence_samples, kMost); frames > most) {
     throw Error(Fault{.kind = FaultKind::limit,
                       .id = "limit.sequence",
                       .at = where.position(from),
-                      .what = "the range has " + counted(frames, "frame") + ", the limit is " +
-                              std::to_string(limits.sequence_samples),
-                      .hint = "raise limits.sequence_samples"});
+                      .what = "the range has " + counted(frames, "frame") + ", the limit is " + std::to_string(most),
+                      .hint = most < kMost ? "raise limits.sequence_samples" : ""});
   }
   entry.frames = static_cast<std::uint32_t>(frames);
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/fault_of.h"
+
 namespace batchfeed::htk {
 namespace {
 
@@ -128,6 +130,20 @@ TEST(Scp, DamagedLinesAreLocated) {
       EXPECT_EQ(e.fault().at.column, c.column) << e.what();
       EXPECT_EQ(e.fault().at.byte, 99 + c.column);
     }
+  }
+}
+
+TEST(Scp, ALimitThatCannotBeRaisedIsNotToldToBe) {
+  const auto fault = [](std::string_view line, std::uint64_t limit) {
+    ScpRules r = rules();
+    r.limits.sequence_samples = limit;
+    return ::batchfeed::testing::fault_of([&] { parse_scp_line(line, r, {}); });
+  };
+  EXPECT_EQ(fault("u=a[0,9]", 9).hint, "raise limits.sequence_samples");
+  EXPECT_EQ(fault("u=a[0,4294967295]", 4294967294).hint, "raise limits.sequence_samples");
+  for (const std::uint64_t limit : {std::uint64_t{4294967295}, std::uint64_t{8589934592}}) {
+    EXPECT_EQ(fault("u=a[0,4294967295]", limit).what, "the range has 4294967296 frames, the limit is 4294967295");
+    EXPECT_EQ(fault("u=a[0,4294967295]", limit).hint, "");
   }
 }
 

@@ -95,6 +95,11 @@ void refuse_repeated(std::string_view key, const std::string& path) {
          "readers leave out all of one key: give each its own");
 }
 
+void refuse_raced(const std::string& features) {
+  refuse("htk.write-raced", features, "another writer replaced it before its list was in place",
+         "write to one name once at a time; write it again");
+}
+
 void refuse_same_name(std::string_view key, const std::string& path) {
   refuse("htk.write-name", path, "two utterances with the key '" + shown(key) + "'",
          "write one archive, or number the sequences");

@@ -26,6 +26,8 @@ void check_frames(std::string_view key, std::uint64_t count, const float* values
 
 [[noreturn]] void refuse_second(const std::string& path);
 [[noreturn]] void refuse_repeated(std::string_view key, const std::string& path);
+// `features`: the archive or folder, which another writer has put its own in the place of.
+[[noreturn]] void refuse_raced(const std::string& features);
 [[noreturn]] void refuse_same_name(std::string_view key, const std::string& path);
 
 }  // namespace batchfeed::htk

@@ -3,6 +3,7 @@
 // Writes frames as an archive and its list, or as a file for each utterance. The header has the
 // number of frames, so an archive's header is written again at the end.
 #include <batchfeed/speech_writer.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -43,6 +44,27 @@ std::vector<std::byte> head(const HtkWriterOptions& options, std::uint64_t frame
   put(out, options.kind);
   return out;
 }
+
+// A file or folder, to be known again under its final name.
+class Mark {
+ public:
+  explicit Mark(const std::string& temporary) {
+    struct ::stat found {};
+    if (io::sys().stat(temporary.c_str(), &found) != 0) io::fail("examine", temporary, errno);
+    device_ = found.st_dev;
+    inode_ = found.st_ino;
+  }
+  // False if there surely is another, or none.
+  bool may_be(const std::string& path) const noexcept {
+    struct ::stat found {};
+    if (io::sys().stat(path.c_str(), &found) != 0) return errno != ENOENT;
+    return found.st_dev == device_ && found.st_ino == inode_;
+  }
+
+ private:
+  ::dev_t device_ = 0;
+  ::ino_t inode_ = 0;
+};
 
 }  // namespace
 }  // namespace htk
@@ -165,23 +187,32 @@ struct HtkWriter::Impl {
   }
 
   // The list is committed last, so that all it names exists. An older list is removed first, as
-  // it would name frames of the new archive. If the list cannot be committed, for instance because its name was
-  // taken meanwhile, the frames are removed again; for a moment they could be seen.
+  // it would name frames of the new archive; where it cannot be removed, all stays as it is. If the list
+  // cannot be committed, for instance because its name was taken meanwhile, the frames are removed again; for a moment
+  // they could be seen.
   void commit() {
     seal();
     state = State::done;
-    std::error_code none;
-    if (list && options.replace) htk::fs::remove(path, none);
+    if (!list) return commit_features();
+    const htk::Mark features(archive ? archive->temporary() : folder), names(list->temporary());
+    if (options.replace && io::sys().unlink(path.c_str()) != 0 && errno != ENOENT) io::fail("remove", path, errno);
     commit_features();
-    if (!list) return;
     bytes += list->size();
+    // Another writer of the same name may come between. It too has removed the list before, and puts its own in place
+    // later: of two, at most the one whose frames are in place leaves a list.
+    if (!features.may_be(target)) htk::refuse_raced(target);
     try {
       list->commit();
-      drop_folder();  // the older folder; removing it may take a while
     } catch (...) {
-      if (!options.replace || !htk::fs::exists(path, none)) htk::fs::remove_all(target, none);
+      std::error_code none;
+      if (!names.may_be(path) && features.may_be(target)) htk::fs::remove_all(target, none);
       throw;
     }
+    if (!features.may_be(target)) {
+      if (names.may_be(path)) io::sys().unlink(path.c_str());
+      htk::refuse_raced(target);
+    }
+    drop_folder();  // the older folder; removing it may take a while
   }
 
   void commit_features() {

@@ -21,6 +21,7 @@ namespace {
 
 using ::batchfeed::testing::be16;
 using ::batchfeed::testing::be32;
+using ::batchfeed::testing::Call;
 using ::batchfeed::testing::content_of;
 using ::batchfeed::testing::FaultySys;
 using ::batchfeed::testing::id_of;
@@ -125,6 +126,77 @@ TEST(HtkWriter, LeavesNothingWithoutCommitOrAfterAFailure) {
     }
     std::filesystem::remove(folder / "x.htk");
     std::filesystem::remove(folder / "x.scp");
+  }
+}
+
+TEST(HtkWriter, AnOlderListThatCannotBeRemovedKeepsItsFrames) {
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files}) {
+    const ScratchFolder folder;
+    const auto write = [&](const char* key) {
+      HtkWriter writer(folder / "x.scp", {.dim = 2, .layout = layout});
+      writer.append(key, 2, kFrames);
+      writer.commit();
+    };
+    write("old");
+    const std::vector<std::string> names = folder.names();
+    const std::string list = folder / "x.scp", before = content_of(list);
+    {
+      const FaultySys faulty([&](const Call& call) { return call.path == list && call.name != "open" ? EPERM : 0; });
+      const Fault fault = ::batchfeed::testing::fault_of([&] { write("new"); });
+      EXPECT_EQ(fault.id, "io.remove");
+      EXPECT_EQ(fault.at.file, list);
+    }
+    EXPECT_EQ(content_of(list), before);
+    EXPECT_EQ(folder.names(), names);
+  }
+}
+
+// What another writer has in place, or half in place, at any call of commit() is never mixed with what this one writes.
+TEST(HtkWriter, OfTwoWritersAtOnceNoListNamesTheFramesOfTheOther) {
+  namespace fs = std::filesystem;
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files}) {
+    std::uint64_t refused = 0, whole = 0;
+    for (const bool listed : {false, true}) {
+      for (std::uint64_t n = 1;; ++n) {
+        const ScratchFolder folder, other;
+        HtkWriter theirs(other / "x.scp", {.dim = 2, .layout = layout});
+        theirs.append("theirs", 2, kFrames);
+        theirs.commit();
+        HtkWriter ours(folder / "x.scp", {.dim = 2, .layout = layout});
+        ours.append("ours", 1, kFrames);
+        ours.seal();
+        const auto come = [&] {
+          fs::remove(folder / "x.scp");
+          fs::remove_all(folder / "x.htk");
+          fs::rename(other / "x.htk", folder / "x.htk");
+          if (listed) fs::rename(other / "x.scp", folder / "x.scp");
+        };
+        std::string id;
+        bool came = false;
+        {
+          const FaultySys between([&](const Call& call) {
+            if (call.number == n) come(), came = true;
+            return 0;
+          });
+          id = id_of([&] { ours.commit(); });
+        }
+        if (!came) break;
+        // The list, if there is one, is of whoever has the frames.
+        const fs::path frames = layout == HtkLayout::files ? folder / "x.htk/ours.htk" : folder / "x.htk";
+        const bool is_ours = fs::exists(frames) && content_of(frames).starts_with(be32(1)),
+                   is_listed = fs::exists(folder / "x.scp");
+        EXPECT_EQ(id.empty(), is_ours) << "call " << n;
+        // No folder takes the place of one that is there only now.
+        EXPECT_TRUE(id.empty() || id == "htk.write-raced" || (id == "io.rename" && layout == HtkLayout::files)) << id;
+        EXPECT_TRUE(is_listed || !is_ours) << "call " << n;
+        if (is_listed) {
+          EXPECT_EQ(content_of(folder / "x.scp").substr(0, 4), is_ours ? "ours" : "thei") << "call " << n;
+        }
+        (is_ours ? whole : refused) += 1;
+      }
+    }
+    EXPECT_GT(refused, 0u);
+    EXPECT_GT(whole, 0u);
   }
 }
 
