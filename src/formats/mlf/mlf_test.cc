@@ -269,6 +269,17 @@ TEST_F(Mlf, CheckReportsAllAndGoesOn) {
   EXPECT_THAT(ids, ElementsAre("mlf.damaged", "mlf.time", "mlf.no-labels", "mlf.unknown-label", "mlf.start"));
 }
 
+TEST_F(Mlf, CheckGoesOnBehindABinaryUtteranceWithoutFrames) {
+  check_ = options_.binary = true;
+  options_.mapping_file.clear();
+  const std::string none = le16(1) + "u" + runs(0, {{1, 1}}), sound = le16(1) + "v" + runs(1, {{2, 1}});
+  EXPECT_EQ(read(binary(none + sound + none)), (std::map<std::string, Classes>{{"v", {2}}}));
+  ASSERT_EQ(reported_.size(), 2u);
+  EXPECT_EQ(reported_[0].id, "mlf.binary-frames");
+  EXPECT_EQ(reported_[0].at.byte, 8u);
+  EXPECT_EQ(reported_[1].at.byte, 8 + none.size() + sound.size());
+}
+
 TEST_F(Mlf, ChecksItsOptions) {
   const auto id = [&] { return fault(one("0 1 a\n")).id; };
   options_.dim = 0;
