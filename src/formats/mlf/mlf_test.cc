@@ -182,6 +182,11 @@ TEST_F(Mlf, ReplacesClassesByTargets) {
     folder_.write("targets", bad);
     EXPECT_EQ(fault(one("0 1 a\n")).id, "mlf.targets") << bad;
   }
+  folder_.write("targets", "a 10\nb 0x\n");
+  const Fault bit = fault(one("0 1 a\n"));
+  EXPECT_EQ(bit.at.line, 2u);
+  EXPECT_EQ(bit.at.column, 4u);
+  EXPECT_EQ(bit.at.byte, 8u);
   options_.target_dim = 0;
   EXPECT_EQ(fault(one("0 1 a\n")).id, "mlf.targets");
 }
