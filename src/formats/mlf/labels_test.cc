@@ -28,6 +28,7 @@ TEST_F(Mlf, TakesTimesAndFrameNumbers) {
       {"0 99999 a\n", {0}},
       {"0 1e5 a\n1e5 3e5 b\n", {0, 1, 1}},
       {"+0 +2 a\n2 4.9 c\n", {0, 0, 2, 2}},
+      {"1e-400 1 a\n1 2 b\n", {0, 1}},
       {"0 2 a\n2 2 b\n2 4 c\n", {0, 0, 2, 2}},
       {"0  3 a\n", {0, 0, 0}},
       {"0\t3\ta\n", {0, 0, 0}},
@@ -91,7 +92,8 @@ TEST_F(Mlf, LocatesWhatNoUtteranceMayHave) {
     EXPECT_TRUE(f.at.has_byte);
   }
   EXPECT_THAT(fault(one("nan 1 a\n")).what, HasSubstr("'nan' is not a time"));
-  EXPECT_THAT(fault(one("0 inf a\n")).what, HasSubstr("'inf' is too large for a time"));
+  for (const std::string large : {"inf", "1e400", "-1e400"})
+    EXPECT_THAT(fault(one("0 " + large + " a\n")).what, HasSubstr("'" + large + "' is too large for a time"));
   options_.dim = 2;
   EXPECT_EQ(fault(one("0 2 c\n")).id, "mlf.class-range");
   limits_.label_frames = ~0ull;
