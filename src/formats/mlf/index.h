@@ -104,6 +104,8 @@ class IndexBuilder {
       {"mlf.damaged", "damaged utterance was", "damaged utterances were", 0}};
 };
 
+// Throws Error if the header of this text ends in CR alone, so that all of the file is one line.
+void expect_lf(const io::File& file);
 void index_text(const io::File& file, const LabelRules& rules, IndexBuilder& builder);
 void index_binary(const io::File& file, IndexBuilder& builder);
 

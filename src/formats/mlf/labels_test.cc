@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "formats/mlf/infer.h"
 #include "formats/mlf/testing.h"
+#include "support/fault_of.h"
 
 namespace batchfeed::mlf {
 namespace {
@@ -163,6 +166,25 @@ TEST_F(Mlf, WantsItsHeader) {
   EXPECT_EQ(read("\r\n\n" + one("0 1 a\n")).size(), 1u);
   EXPECT_EQ(fault("\n\n#!mlf!#\n").at.line, 3u);
   EXPECT_EQ(told(*open({"#!MLF!#\n"})).count("mlf.no-utterances"), 1u);
+}
+
+TEST_F(Mlf, SaysThatLinesEndInCrAlone) {
+  std::string text = one("0 3 a\n3 5 b\n");
+  std::replace(text.begin(), text.end(), '\n', '\r');
+  for (const bool longer_than_a_line : {false, true}) {
+    if (longer_than_a_line) limits_.list_line_bytes = 20;
+    const Fault f = fault(text);
+    EXPECT_EQ(f.id, "mlf.header");
+    EXPECT_EQ(f.at.column, 8u);
+    EXPECT_EQ(f.what, "the line ends in CR alone, expected LF or CR LF");
+    EXPECT_EQ(f.hint, "convert it, for example with mac2unix");
+    options_.legacy = true;
+  }
+  OpenContext context;
+  context.limits = limits_;
+  EXPECT_EQ(testing::fault_of([&] { infer(options_, context); }).id, "mlf.header");
+  limits_ = {};
+  EXPECT_EQ(fault("#!MLF!#\r\r\n\"u\"\n0 1 a\n.\n").hint, "is this a text MLF?");
 }
 
 TEST_F(Mlf, ReadsCrLf) {

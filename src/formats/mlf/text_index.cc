@@ -3,6 +3,9 @@
 // The indexing pass over a text MLF. It interprets key lines, end lines, and of the labels only
 // the last line, which has the utterance's length.
 
+#include <array>
+#include <span>
+
 #include "base/lookalike.h"
 #include "formats/mlf/index.h"
 #include "io/lines.h"
@@ -57,12 +60,24 @@ class TextIndexer {
 
   static bool is_blank_line(std::string_view text) { return text.find_first_not_of(" \t") == text.npos; }
 
+  // The first line that is not blank; false if there is none.
+  bool first_line() {
+    try {
+      bool any = lines_.next();
+      while (any && is_blank_line(lines_.text())) any = lines_.next();
+      return any;
+    } catch (const Error&) {
+      expect_lf(file_);
+      throw;
+    }
+  }
+
   void header() {
-    bool any = lines_.next();
-    while (any && is_blank_line(lines_.text())) any = lines_.next();
+    const bool any = first_line();
     std::string_view text = any ? lines_.text() : std::string_view();
     if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
     if (text == kHeader) return;
+    expect_lf(file_);
     const bool is_binary = text.starts_with("MLF");
     throw Error(Fault{
         .kind = FaultKind::format,
@@ -147,6 +162,21 @@ class TextIndexer {
 };
 
 }  // namespace
+
+void expect_lf(const io::File& file) {
+  std::array<char, kHeader.size() + 2> head;
+  if (file.size() < head.size()) return;
+  file.read(0, std::as_writable_bytes(std::span(head)));
+  const char behind = head[kHeader.size()], next = head.back();
+  if (std::string_view(head.data(), kHeader.size()) != kHeader || behind != '\r' || next == '\n' || next == '\r')
+    return;
+  throw Error(Fault{
+      .kind = FaultKind::format,
+      .id = "mlf.header",
+      .at = {.file = file.path(), .byte = kHeader.size(), .line = 1, .column = kHeader.size() + 1, .has_byte = true},
+      .what = "the line ends in CR alone, expected LF or CR LF",
+      .hint = "convert it, for example with mac2unix"});
+}
 
 void index_text(const io::File& file, const LabelRules& rules, IndexBuilder& builder) {
   builder.begin_file(file);
