@@ -289,6 +289,23 @@ TEST(ConfigMessages, WarnOfKeysOfTheOtherSpeechReader) {
       std::string::npos);
 }
 
+TEST(ConfigMessages, WarnOfKeysThatLabelsOfADeserializerDoNotHave) {
+  const auto labels = [](const std::string& kind, const std::string& key) {
+    return "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[f=[dim=4;scpFile=s]]]: "
+           "| "
+           "[type=HTKMLF" +
+           kind + "Deserializer;module=HTKDeserializers;input=[l=[dim=3;mlfFile=m | " + key + " | ]]])]";
+  };
+  EXPECT_EQ(warning(labels("", "chunkSizeInBytes=banana"), "config.dead-key"),
+            "c.cntk:3:1: reader.deserializers[1].input.l.chunkSizeInBytes: has no effect in the section of the stream; "
+            "hint: move it into reader.deserializers[1]");
+  EXPECT_EQ(warning(labels("", "labelMappingFile=s.list"), "config.dead-key"), "none");
+  EXPECT_EQ(warning(labels("Binary", "labelMappingFile=s.list"), "config.dead-key"),
+            "c.cntk:3:1: reader.deserializers[1].input.l.labelMappingFile: has no effect on binary label files, which "
+            "have class numbers; hint: remove it");
+  EXPECT_EQ(warning(labels("Binary", "labelMappingFile=\"\""), "config.dead-key"), "none");
+}
+
 TEST(ConfigMessages, NameWhatOnlyLooksLikeASCII) {
   EXPECT_EQ(error_of(reader("", "dim=\xEF\xBC\x93;format=dense")),
             "c.cntk:4:15: reader.input.A.dim: expected a whole number, found '\xEF\xBC\x93'; hint: U+FF13 is a "

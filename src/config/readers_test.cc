@@ -262,12 +262,14 @@ TEST(ConfigReaders, BindComposites) {
       {"a trace that no one reads", speech("traceLevel=3"), "trace=2 whole, trace=2 whole"},
       {"a trace that is no number", speech("traceLevel=loud"), "htk f scp=s f32 dim=4 whole, ~config.dead-key"},
       {"traces of a deserializer", speech("traceLevel=2", "traceLevel=0"), "trace=0 whole, trace=2 whole"},
+      {"chunks of labels", speech("", "", "", "", "chunkSizeInBytes=banana"),
+       "mlf l file=m f32 dim=3 whole, ~config.dead-key"},
       {"caches of a stream", speech("", "", "", "", "cacheIndex=true"), "cache"},
       {"binary labels",
        "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[f=[dim=4;scpFile=s]]]:"
        "[type=HTKMLFBinaryDeserializer;module=HTKDeserializers;traceLevel=0;input=[l=[dim=3;mlfFile=m;labelMappingFile="
        "x]]])]",
-       "mlf l file=m f32 dim=3 binary trace=0"},
+       "mlf l file=m f32 dim=3 binary trace=0, ~config.dead-key"},
       {"boundaries of binary labels",
        "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[f=[dim=4;scpFile=s]]]:"
        "[type=HTKMLFBinaryDeserializer;module=HTKDeserializers;input=[l=[dim=3;mlfFile=m;phoneBoundaries=true]]])]",

@@ -238,7 +238,11 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
   const std::string& name = input.entries().begin()->second.key;
   MlfOptions out = bind_label(binder, stream, name, false);
   out.binary = binary;
-  if (binary) out.mapping_file.clear();
+  if (binary && !std::exchange(out.mapping_file, {}).empty()) {
+    const Value mapping = *stream.find("labelMappingFile");
+    binder.doc().warn(mapping.key_at, "dead-key",
+                      mapping.path + ": has no effect on binary label files, which have class numbers", "remove it");
+  }
   out.phone_boundaries = binder.flag(stream, "phoneBoundaries", false);
   if (out.phone_boundaries && (binary || pushed.frame_mode)) {
     const Value boundaries = *stream.find("phoneBoundaries");
@@ -247,6 +251,10 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
                 "remove it");
   }
   out.chunk_bytes = chunk_bytes(binder, element, 64ull << 20, Reach::own);
+  if (const auto chunks = binder.value(stream, "chunkSizeInBytes", Reach::own)) {
+    binder.doc().warn(chunks->key_at, "dead-key", chunks->path + ": has no effect in the section of the stream",
+                      "move it into " + element.path());
+  }
   const bool stream_caches = stream.find("cacheIndex").has_value();
   out.cache_index = binder.flag(stream_caches ? stream : *pushed.reader, "cacheIndex", false);
   out.element = binder.precision(*pushed.reader, true);

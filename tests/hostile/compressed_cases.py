@@ -45,6 +45,9 @@ def enter(add, ctf, binary, speech, kaldi_scp):
     add("gz_of_a_kaldi_scp_of_alike_lines", "limit", "unpack_held_ratio", kaldi_scp(gz(b"u u.bin\n" * (3 << 20))))
     add("gz_of_an_mlf_of_alike_utterances", "limit", "unpack_held_ratio", speech(mlf=gz(b"#!MLF!#\n" + b'"u"\n0 100000 s0\n.\n' * (2 << 20))))
     add("gz_of_an_mlf_of_many_utterances", "either", "", speech(mlf=gz(b"#!MLF!#\n" + b"".join(b'"%d"\n0 100000 s0\n.\n' % i for i in range(1_000_000)))))
+    blanks, labels = gz((b" " * 1023 + b"\n") * 1024) * 450, b"0 200000 s0\n200000 400000 s1\n"
+    add("gz_of_an_mlf_of_blank_lines_in_an_utterance", "limit", "unpack_held_ratio", speech(mlf=gz(b'#!MLF!#\n"u.lab"\n' + labels) + blanks + gz(b".\n")))
+    add("gz_of_an_mlf_of_blank_lines_between_utterances", "ok", "", speech(mlf=gz(b'#!MLF!#\n"u.lab"\n' + labels + b".\n") + blanks + gz(b'"v.lab"\n' + labels + b".\n")))
     add("gz_of_ids_that_are_long", "either", "", of_long_ids)
     add("gz_block_of_a_kind_that_means_nothing", "format", "", ctf(b"\x1f\x8b\x08" + b"\0" * 7 + b"\x07" * 100))
     add("cbf_gz_cut", "format", "", binary(gz(cbf() * 10)[:-20]))

@@ -145,6 +145,15 @@ TEST_F(Htk, RefusesHeadersThatCannotBe) {
   EXPECT_EQ(id(""), "htk.header");
 }
 
+TEST_F(Htk, OfACompressedArchiveSaysThatItIs) {
+  for (const auto& [head, codec] : {std::pair("\x1f\x8b\x08", "gzip"), std::pair("\x28\xb5\x2f\xfd", "zstd")}) {
+    folder_.write("a", head + std::string(30, '\0'));
+    const Fault f = fault("u=FOLDER/a[0,0]\n");
+    EXPECT_EQ(f.id, "htk.kind");
+    EXPECT_EQ(f.hint, std::string("this is a ") + codec + " file; unpack it: archives are not read compressed");
+  }
+}
+
 TEST_F(Htk, ReadsWideFramesCompressedDataAndGuids) {
   folder_.write("wide", htk_file(std::vector<float>(10000, 2.5F), {.dim = 10000}));
   EXPECT_EQ(open("u=FOLDER/wide[0,0]\n")->streams()[0].dim, 10000u);

@@ -2,6 +2,7 @@
 #include "formats/mlf/binary.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/counted.h"
 #include "base/cursor.h"
@@ -106,8 +107,16 @@ void index_binary(const io::File& file, IndexBuilder& builder) {
     const std::uint64_t bytes = std::uint64_t{in.field<std::uint16_t>()} * kSegmentBytes;
     if (in.left() < bytes) short_of("segments");
     in.skip(bytes);
-    if (frames == 0) io::fail_at(file, begin - 4, "mlf.binary-frames", "utterance '" + key + "' has no frames");
-    builder.add(key, at, begin, bytes + 2, frames);
+    if (frames == 0) {
+      Fault fault{.kind = FaultKind::format,
+                  .id = "mlf.binary-frames",
+                  .at = {.file = file.path(), .byte = begin - 4, .has_byte = true},
+                  .what = "utterance '" + key + "' has no frames"};
+      if (!builder.context().check) throw Error(std::move(fault));
+      builder.faults().error(std::move(fault));
+    } else {
+      builder.add(key, at, begin, bytes + 2, frames);
+    }
     if (builder.context().progress && (start ^ in.at()) >> 24 != 0) builder.context().progress(in.at(), file.size());
   }
 }

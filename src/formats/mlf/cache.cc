@@ -53,7 +53,7 @@ bool plausible(const index_cache::Payload& payload, const io::File& file, bool w
 std::string why_not(const index_cache::Payload& payload, const io::File& file, bool words, IndexBuilder& builder) {
   if (!plausible(payload, file, words)) return "it is damaged";
   // If the labels themselves are beyond a limit, indexing the file again gives the fault, with its line.
-  if (!builder.within_limits(payload.entries, file.size())) return "it counts frames beyond a limit";
+  if (!builder.within_limits(payload.entries, file)) return "it tells of utterances beyond a limit";
   return builder.add_counts(decode(payload.extra), file.path()) ? "" : "it is damaged";
 }
 

@@ -18,6 +18,11 @@ constexpr std::uint64_t kBeside = 64;          // bytes of key and counts that a
 // than kFramesOfByte for each of its bytes. The labels of ordinary corpora have fewer, and are cut by bytes alone, as
 // in CNTK.
 constexpr std::uint64_t kFramesOfByte = 64, kAnyChunk = 1u << 20;
+
+// For the bytes of one utterance, which are held together: blank lines in it may unpack from next to nothing.
+io::Room room_for_utterance(const io::File& file, const Limits& limits) {
+  return file.is_compressed() ? io::room_for_line(file, limits) : io::Room{~0ull, ""};
+}
 }  // namespace
 
 void IndexBuilder::begin_file(const io::File& file) {
@@ -26,6 +31,7 @@ void IndexBuilder::begin_file(const io::File& file) {
   file_bytes_.push_back(file.size());
   paths_.push_back(file.path());
   room_.emplace(file, context_.limits);
+  utterance_room_ = room_for_utterance(file, context_.limits);
   open_end_ = false;
   file_frames_ = 0;
 }
@@ -68,7 +74,7 @@ void IndexBuilder::take_waiting() {
 }
 
 std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
-                                                std::uint64_t file_bytes) const {
+                                                std::uint64_t file_bytes, const io::Room& room) const {
   const Limits& limits = context_.limits;
   const auto fault = [&](const char* id, std::string what, std::string hint) {
     return Fault{.kind = FaultKind::limit,
@@ -84,6 +90,11 @@ std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const P
                      std::to_string(limit),
                  std::string("raise limits.") + field);
   };
+  if (entry.bytes > room.bytes) {
+    return fault("limit.line",
+                 "the utterance has " + counted(entry.bytes, "byte") + ", the limit is " + std::to_string(room.bytes),
+                 std::string("if you trust it, raise limits.") + room.limit + ", or unpack the file first");
+  }
   if (entry.samples > limits.sequence_samples)
     return too_long("limit.sequence", limits.sequence_samples, "sequence_samples");
   if (entry.samples > limits.label_frames) return too_long("limit.label-frames", limits.label_frames, "label_frames");
@@ -103,7 +114,7 @@ std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const P
 
 void IndexBuilder::check(const IndexEntry& entry, const Position& at) {
   file_frames_ += entry.samples;
-  if (std::optional<Fault> fault = beyond_limit(entry, at, file_frames_, file_bytes_.back()))
+  if (std::optional<Fault> fault = beyond_limit(entry, at, file_frames_, file_bytes_.back(), utterance_room_))
     throw Error(std::move(*fault));
 }
 
@@ -112,11 +123,12 @@ void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
   index_.entries.push_back(entry);
 }
 
-bool IndexBuilder::within_limits(const IndexEntries& entries, std::uint64_t file_bytes) const {
+bool IndexBuilder::within_limits(const IndexEntries& entries, const io::File& file) const {
+  const io::Room room = room_for_utterance(file, context_.limits);
   std::uint64_t frames = 0;
   for (const IndexEntry entry : entries) {
     frames += entry.samples;
-    if (beyond_limit(entry, {}, frames, file_bytes)) return false;
+    if (beyond_limit(entry, {}, frames, file.size(), room)) return false;
   }
   return true;
 }

@@ -44,8 +44,8 @@ class IndexBuilder {
   void add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes, std::uint64_t samples);
   // An utterance out of a cache, whose key is a number of the key table already.
   void add(const IndexEntry& entry, const Position& at);
-  // Whether add() would take all these entries, as the first ones of a file of so many bytes.
-  bool within_limits(const IndexEntries& entries, std::uint64_t file_bytes) const;
+  // Whether add() would take all these entries, as the first ones of this file.
+  bool within_limits(const IndexEntries& entries, const io::File& file) const;
   // Reports an utterance that is left out, or another fault; counts those whose id is in counts_.
   void skip(Fault fault);
   // The file ends without the end line of its last utterance.
@@ -71,9 +71,10 @@ class IndexBuilder {
     std::string first_file = {};  // that has one
   };
 
-  // The fault of an utterance that is beyond a limit, else none. `frames`: those of its file up to its end.
+  // The fault of an utterance that is beyond a limit, else none. `frames`: those of its file up to its end; `room`: for
+  // its bytes.
   std::optional<Fault> beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
-                                    std::uint64_t file_bytes) const;
+                                    std::uint64_t file_bytes, const io::Room& room) const;
   // Adds its frames to the file's; throws Error if it is beyond a limit.
   void check(const IndexEntry& entry, const Position& at);
   // Gives the waiting utterances the keys of their names, and moves them to index_.
@@ -89,6 +90,7 @@ class IndexBuilder {
   std::vector<IndexEntry> waiting_;  // those that follow the ones of `index_`; their names are in names_
   bool open_end_ = false;
   std::optional<io::IndexRoom> room_;  // of the file that was begun last, which is open
+  io::Room utterance_room_;            // of the file that was begun last
   std::uint64_t file_frames_ = 0;      // of the file that was begun last
   std::vector<std::uint64_t> file_first_;
   std::vector<std::uint64_t> file_bytes_;
@@ -102,6 +104,8 @@ class IndexBuilder {
       {"mlf.damaged", "damaged utterance was", "damaged utterances were", 0}};
 };
 
+// Throws Error if the header of this text ends in CR alone, so that all of the file is one line.
+void expect_lf(const io::File& file);
 void index_text(const io::File& file, const LabelRules& rules, IndexBuilder& builder);
 void index_binary(const io::File& file, IndexBuilder& builder);
 

@@ -57,7 +57,7 @@ void look_at_line(const io::LineReader& lines, const std::string& file, io::Inde
   }
 }
 
-void look_at_text(const io::File& file, const OpenContext& context, Seen& seen) {
+void look_at_text(const io::File& file, const OpenContext& context, Seen& seen) try {
   io::LineReader lines(file, io::LineEnd::lf, context.limits.list_line_bytes, "list_line_bytes");
   io::IndexRoom room(file, context.limits);
   bool inside = false;
@@ -74,6 +74,9 @@ void look_at_text(const io::File& file, const OpenContext& context, Seen& seen) 
     // One name above the limit is enough: opening the source then gives the fault.
     if (seen.names.size() > context.limits.mlf_states) return;
   }
+} catch (const Error&) {
+  expect_lf(file);
+  throw;
 }
 
 void look_at_binary(const MlfOptions& options, const io::File& file, const OpenContext& context, Seen& seen) {

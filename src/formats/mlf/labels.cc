@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "formats/mlf/labels.h"
 
+#include <fast_float/fast_float.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -65,12 +67,12 @@ double time(const Line& line, std::size_t column, bool to_its_end) {
   std::string_view token = line.column(column);
   if (token.starts_with('+')) token.remove_prefix(1);
   double value = 0;
-  const auto [end, code] = std::from_chars(token.data(), token.data() + token.size(), value);
+  // For a number out of range this gives infinity or zero.
+  const auto [end, code] = fast_float::from_chars(token.data(), token.data() + token.size(), value);
   if (code == std::errc::invalid_argument || std::isnan(value) || (to_its_end && end != token.data() + token.size())) {
     line.fail("mlf.time", column, line.quoted(column) + " is not a time", "label lines are: start end label");
   }
-  if (code != std::errc() || !std::isfinite(value))
-    line.fail("mlf.time", column, line.quoted(column) + " is too large for a time");
+  if (!std::isfinite(value)) line.fail("mlf.time", column, line.quoted(column) + " is too large for a time");
   return value;
 }
 

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "formats/mlf/infer.h"
 #include "formats/mlf/testing.h"
+#include "support/fault_of.h"
 
 namespace batchfeed::mlf {
 namespace {
@@ -28,6 +31,7 @@ TEST_F(Mlf, TakesTimesAndFrameNumbers) {
       {"0 99999 a\n", {0}},
       {"0 1e5 a\n1e5 3e5 b\n", {0, 1, 1}},
       {"+0 +2 a\n2 4.9 c\n", {0, 0, 2, 2}},
+      {"1e-400 1 a\n1 2 b\n", {0, 1}},
       {"0 2 a\n2 2 b\n2 4 c\n", {0, 0, 2, 2}},
       {"0  3 a\n", {0, 0, 0}},
       {"0\t3\ta\n", {0, 0, 0}},
@@ -91,7 +95,8 @@ TEST_F(Mlf, LocatesWhatNoUtteranceMayHave) {
     EXPECT_TRUE(f.at.has_byte);
   }
   EXPECT_THAT(fault(one("nan 1 a\n")).what, HasSubstr("'nan' is not a time"));
-  EXPECT_THAT(fault(one("0 inf a\n")).what, HasSubstr("'inf' is too large for a time"));
+  for (const std::string large : {"inf", "1e400", "-1e400"})
+    EXPECT_THAT(fault(one("0 " + large + " a\n")).what, HasSubstr("'" + large + "' is too large for a time"));
   options_.dim = 2;
   EXPECT_EQ(fault(one("0 2 c\n")).id, "mlf.class-range");
   limits_.label_frames = ~0ull;
@@ -161,6 +166,25 @@ TEST_F(Mlf, WantsItsHeader) {
   EXPECT_EQ(read("\r\n\n" + one("0 1 a\n")).size(), 1u);
   EXPECT_EQ(fault("\n\n#!mlf!#\n").at.line, 3u);
   EXPECT_EQ(told(*open({"#!MLF!#\n"})).count("mlf.no-utterances"), 1u);
+}
+
+TEST_F(Mlf, SaysThatLinesEndInCrAlone) {
+  std::string text = one("0 3 a\n3 5 b\n");
+  std::replace(text.begin(), text.end(), '\n', '\r');
+  for (const bool longer_than_a_line : {false, true}) {
+    if (longer_than_a_line) limits_.list_line_bytes = 20;
+    const Fault f = fault(text);
+    EXPECT_EQ(f.id, "mlf.header");
+    EXPECT_EQ(f.at.column, 8u);
+    EXPECT_EQ(f.what, "the line ends in CR alone, expected LF or CR LF");
+    EXPECT_EQ(f.hint, "convert it, for example with mac2unix");
+    options_.legacy = true;
+  }
+  OpenContext context;
+  context.limits = limits_;
+  EXPECT_EQ(testing::fault_of([&] { infer(options_, context); }).id, "mlf.header");
+  limits_ = {};
+  EXPECT_EQ(fault("#!MLF!#\r\r\n\"u\"\n0 1 a\n.\n").hint, "is this a text MLF?");
 }
 
 TEST_F(Mlf, ReadsCrLf) {

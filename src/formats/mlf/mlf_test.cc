@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/piece.h"
+#include "compressed/compressed.h"
 #include "formats/mlf/testing.h"
+#include "support/counted_files.h"
 #include "support/fault_of.h"
 #include "support/speech.h"
 
@@ -133,6 +136,40 @@ TEST_F(Mlf, CutsChunksByBytes) {
   EXPECT_EQ(read(text), all);
 }
 
+// What lies between the utterances of a chunk may be more than is read at once.
+TEST_F(Mlf, ReadsAChunkInParts) {
+  std::string text = one("0 1 a\n", "u") + "\"v\"\n0 1 b\n.\n";
+  const std::string blanks = std::string(1023, ' ') + '\n';
+  while (text.size() < piece_bytes(64 << 20)) text += blanks;
+  options_.chunk_bytes = text.size() + 100;
+  const auto source = open({text + "\"w\"\n0 2 c\n.\n\"x\"\n0 1 a\n.\n"});
+  EXPECT_EQ(source->chunks().size(), 1u);
+  EXPECT_THAT(read(*source), UnorderedElementsAre(Pair("u", Classes{0}), Pair("v", Classes{1}),
+                                                  Pair("w", Classes{2, 2}), Pair("x", Classes{0})));
+}
+
+// An utterance is held as a whole, so a compressed file may not say much of one in a few bytes.
+TEST_F(Mlf, TheBytesOfAnUtteranceOfACompressedFileAreBounded) {
+  if (!compressed::supported(compressed::Codec::gzip)) GTEST_SKIP() << "built without zlib";
+  const std::string text = one("0 1 a\n", "u") + "\"v\"\n0 1 b\n" + std::string(1000, '\n') + ".\n";
+  const std::string packed = testing::stored_gzip(text);
+  EXPECT_EQ(read(packed).size(), 2u);
+  options_.cache_index = true;
+  open({packed});
+  limits_.line_bytes = 1012;
+  EXPECT_EQ(open({packed})->chunks().size(), 1u);
+  --limits_.line_bytes;
+  for (const bool cached : {true, false}) {
+    options_.cache_index = cached;
+    const Fault f = fault(packed);
+    EXPECT_EQ(f.id, "limit.line");
+    EXPECT_EQ(f.at.line, 5u);
+    EXPECT_EQ(f.what, "the utterance has 1012 bytes, the limit is 1011");
+    EXPECT_EQ(f.hint, "if you trust it, raise limits.line_bytes, or unpack the file first");
+  }
+  EXPECT_EQ(read(text).size(), 2u) << "of a plain file they are in it";
+}
+
 TEST_F(Mlf, ReplacesClassesByTargets) {
   options_.legacy = true;
   options_.target_dim = 2;
@@ -145,6 +182,11 @@ TEST_F(Mlf, ReplacesClassesByTargets) {
     folder_.write("targets", bad);
     EXPECT_EQ(fault(one("0 1 a\n")).id, "mlf.targets") << bad;
   }
+  folder_.write("targets", "a 10\nb 0x\n");
+  const Fault bit = fault(one("0 1 a\n"));
+  EXPECT_EQ(bit.at.line, 2u);
+  EXPECT_EQ(bit.at.column, 4u);
+  EXPECT_EQ(bit.at.byte, 8u);
   options_.target_dim = 0;
   EXPECT_EQ(fault(one("0 1 a\n")).id, "mlf.targets");
 }
@@ -230,6 +272,17 @@ TEST_F(Mlf, CheckReportsAllAndGoesOn) {
   std::vector<std::string> ids;
   for (const Fault& f : reported_) ids.push_back(f.id);
   EXPECT_THAT(ids, ElementsAre("mlf.damaged", "mlf.time", "mlf.no-labels", "mlf.unknown-label", "mlf.start"));
+}
+
+TEST_F(Mlf, CheckGoesOnBehindABinaryUtteranceWithoutFrames) {
+  check_ = options_.binary = true;
+  options_.mapping_file.clear();
+  const std::string none = le16(1) + "u" + runs(0, {{1, 1}}), sound = le16(1) + "v" + runs(1, {{2, 1}});
+  EXPECT_EQ(read(binary(none + sound + none)), (std::map<std::string, Classes>{{"v", {2}}}));
+  ASSERT_EQ(reported_.size(), 2u);
+  EXPECT_EQ(reported_[0].id, "mlf.binary-frames");
+  EXPECT_EQ(reported_[0].at.byte, 8u);
+  EXPECT_EQ(reported_[1].at.byte, 8 + none.size() + sound.size());
 }
 
 TEST_F(Mlf, ChecksItsOptions) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/counted.h"
+#include "base/piece.h"
 #include "formats/mlf/binary.h"
 #include "formats/mlf/cache.h"
 #include "formats/mlf/index.h"
@@ -18,6 +19,10 @@
 
 namespace batchfeed::mlf {
 namespace {
+
+// So many bytes of a chunk are read at once: what lies between two utterances may be far more than they, in a
+// compressed file from next to nothing.
+constexpr std::uint64_t kPart = piece_bytes(64 << 20);
 
 void check_options(const MlfOptions& o) {
   if (o.name.empty()) bad_options(o.name, "mlf.no-name", "the stream has no name");
@@ -132,12 +137,8 @@ class MlfSource final : public RowSource {
     Column& column = out.columns[0];
     const std::shared_ptr<const io::File> file = cache_.open(index_.chunk_file[run.chunk]);
     const std::uint64_t from = run.from, to = run.to;
-    const IndexEntry last = index_.entries[to - 1];
-    const std::uint64_t base = index_.entries[from].begin;
     Buffer<std::byte> bytes;
-    bytes.resize(static_cast<std::size_t>(last.begin + last.bytes - base));
-    file->read(base, {bytes.data(), bytes.size()});
-    file->expect_unchanged();
+    std::uint64_t base = 0, end = 0;  // of the part in `bytes`
     std::size_t frames = 0;
     for (auto e = index_.entries.from(from); e != index_.entries.end() && e.number() < to; ++e) frames += e->samples;
     column.first_value.reserve(frames + 1);
@@ -146,6 +147,13 @@ class MlfSource final : public RowSource {
     auto entry = index_.entries.from(from);
     for (std::uint64_t i = from; i < to; ++i, ++entry) {
       const IndexEntry& e = *entry;
+      if (e.begin + e.bytes > end) {
+        base = e.begin;
+        end = part_end(i, to);
+        bytes.resize(static_cast<std::size_t>(end - base));
+        file->read(base, {bytes.data(), bytes.size()});
+        file->expect_unchanged();
+      }
       const bool sound = parse(
           file->path(), e,
           bytes.span().subspan(static_cast<std::size_t>(e.begin - base), static_cast<std::size_t>(e.bytes)), labels);
@@ -155,6 +163,17 @@ class MlfSource final : public RowSource {
       if (!sound) out.invalid[static_cast<std::size_t>(i - from)] = Chunk::kUnpaid;
       column.first_sample.push_back(static_cast<std::uint32_t>(column.first_value.size() - 1));
     }
+  }
+
+  // Where the part ends that begins with this row: at most kPart behind, or one utterance.
+  std::uint64_t part_end(std::uint64_t from, std::uint64_t to) const {
+    const auto end_of = [](const IndexEntry& e) { return e.begin + e.bytes; };
+    const std::uint64_t most = index_.entries[from].begin + kPart, all = end_of(index_.entries[to - 1]);
+    if (all <= most) return all;
+    auto e = index_.entries.from(from);
+    std::uint64_t end = end_of(*e);
+    while (++from < to && end_of(*++e) <= most) end = end_of(*e);
+    return end;
   }
 
   // Opens a file that the cache had closed. Throws Error if it has changed.

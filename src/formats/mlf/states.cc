@@ -27,14 +27,19 @@ void each_line(std::string_view text, Each line) {
   }
 }
 
-[[noreturn]] void fail(const std::string& path, std::uint64_t line, std::uint64_t byte, const char* id,
-                       std::string what, std::string hint = {}) {
-  throw Error(
-      Fault{.kind = FaultKind::format,
-            .id = id,
-            .at = {.file = path, .byte = byte, .line = line, .column = line == 0 ? 0u : 1u, .has_byte = line != 0},
-            .what = std::move(what),
-            .hint = std::move(hint)});
+// `column` counts from 0; `byte` is where the line begins.
+[[noreturn]] void fail(const std::string& path, std::uint64_t line, std::uint64_t byte, std::size_t column,
+                       const char* id, std::string what, std::string hint = {}) {
+  throw Error(Fault{.kind = FaultKind::format,
+                    .id = id,
+                    .at = {.file = path, .byte = byte + column, .line = line, .column = column + 1, .has_byte = true},
+                    .what = std::move(what),
+                    .hint = std::move(hint)});
+}
+
+[[noreturn]] void fail(const std::string& path, const char* id, std::string what, std::string hint = {}) {
+  throw Error(Fault{
+      .kind = FaultKind::format, .id = id, .at = {.file = path}, .what = std::move(what), .hint = std::move(hint)});
 }
 
 }  // namespace
@@ -67,13 +72,13 @@ void StateList::split(const std::string& path, const Limits& limits) {
                         .hint = "raise limits.mlf_states"});
     }
     if (!classes_.emplace(name, static_cast<std::uint32_t>(names_.size())).second) {
-      fail(path, number, byte, "mlf.repeated-state",
+      fail(path, number, byte, 0, "mlf.repeated-state",
            "label '" + std::string(name) + "' occurs here a second time; it was class " +
                std::to_string(classes_.at(name)));
     }
     names_.push_back(name);
   });
-  if (names_.empty()) fail(path, 0, 0, "mlf.no-states", "there is no label in it", "write one label a line");
+  if (names_.empty()) fail(path, "mlf.no-states", "there is no label in it", "write one label a line");
 }
 
 std::uint64_t StateList::line(std::size_t state) const {
@@ -94,28 +99,28 @@ std::vector<std::vector<std::int32_t>> read_targets(const std::string& path, con
     const std::size_t blank = line.find_first_of(" \t");
     const std::string_view name = line.substr(0, blank);
     if (targets.size() == states.size())
-      fail(path, number, byte, "mlf.targets",
+      fail(path, number, byte, 0, "mlf.targets",
            "more lines than the " + counted(states.size(), "label") + " of the state list");
     if (name != states.name(targets.size())) {
-      fail(path, number, byte, "mlf.targets",
+      fail(path, number, byte, 0, "mlf.targets",
            "label '" + std::string(name) + "', expected '" + std::string(states.name(targets.size())) + "'",
            "lines must come in the order of the state list");
     }
     const std::size_t from = std::min(line.find_first_not_of(" \t", name.size()), line.size());
     const std::string_view rest = line.substr(from), bits = rest.substr(0, rest.find_last_not_of(" \t") + 1);
     if (bits.size() != dim)
-      fail(path, number, byte + from, "mlf.targets",
+      fail(path, number, byte, from, "mlf.targets",
            "a target of " + counted(bits.size(), "bit") + ", targetDim is " + std::to_string(dim));
     std::vector<std::int32_t>& ones = targets.emplace_back();
     for (std::size_t i = 0; i < bits.size(); ++i) {
       if (bits[i] != '0' && bits[i] != '1')
-        fail(path, number, byte + from + i, "mlf.targets",
+        fail(path, number, byte, from + i, "mlf.targets",
              "'" + std::string(1, bits[i]) + "' in a target, expected 0 or 1");
       if (bits[i] == '1') ones.push_back(static_cast<std::int32_t>(i));
     }
   });
   if (targets.size() != states.size()) {
-    fail(path, 0, 0, "mlf.targets",
+    fail(path, "mlf.targets",
          "targets for " + counted(targets.size(), "label") + ", the state list has " + std::to_string(states.size()));
   }
   return targets;
