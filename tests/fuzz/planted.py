@@ -59,7 +59,7 @@ BUGS = [
     Bug("samples that were given counted as waiting in a row again", "reader_pipeline", "src/reader/truncated_planner.cc",
         "    row.available -= row.cursor;\n  }\n}", "  }\n}"),
     Bug("missing bound: more given of a waiting sequence than it has", "reader_state", "src/reader/truncated_planner.cc",
-        "    if (row.queue.empty() ? row.cursor != 0 : row.cursor >= row.queue.front().length) QueueFields::damaged();\n", ""),
+        "    if (row.empty() ? row.cursor != 0 : row.cursor >= row.drawn.front().length) QueueFields::damaged();\n", ""),
     Bug("missing bound: a quote without an end", "config_config", "src/config/parse.cc", "if (close == std::string_view::npos) unclosed(open);", ""),
     Bug("missing bound: frames that a seek table has no room for", "compressed_unpack", "src/compressed/seek_table.cc",
         'if (bytes > file.size - kHeader - kFooter) bad("its seek table lists more frames than the file can hold");', ""),
