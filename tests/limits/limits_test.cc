@@ -7,10 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "formats/ctf/ctf.h"
+#include "formats/htk/htk.h"
+#include "support/fault_of.h"
 #include "support/faulty_sys.h"
+#include "support/speech.h"
 
 namespace batchfeed::testing {
 namespace {
@@ -70,6 +74,43 @@ TEST(Limits, ImpliedValuesOfText) {
       expect_limit(
           "implied_samples", [&] { open(dim, element); }, "limit.implied-values");
   }
+}
+
+TEST(Limits, ChunkValuesOfFrames) {
+  const ScratchFolder folder;
+  const std::string htk = folder.write("u.htk", htk_file(ramp(16), {.dim = 2}));
+  const std::string list = folder.write("x.scp", "u=" + htk + "[0,3]\nv=" + htk + "[4,7]\n");
+  const auto chunks = [&](std::uint64_t frames, std::uint64_t limit) {
+    OpenContext context;
+    context.keys = std::make_shared<KeyTable>(KeyMode::text);
+    context.limits.chunk_values = limit;
+    return htk::open({.name = "x", .scp_files = {list}, .chunk_frames = frames}, context)->chunks().size();
+  };
+  EXPECT_EQ(chunks(4, 16), 1u);
+  expect_limit(
+      "chunk_values", [&] { chunks(4, 15); }, "limit.chunk-values");
+  EXPECT_EQ(chunks(3, 15), 2u);
+  EXPECT_EQ(chunks(3, 8), 2u);
+  expect_limit(
+      "chunk_values", [&] { chunks(3, 7); }, "limit.chunk-values");
+}
+
+// Whatever the limit, samples are counted in 32 bits.
+TEST(Limits, FramesOfAChunk) {
+  const ScratchFolder folder;
+  const std::uint64_t frames = 0x7FFFFFFF;
+  const std::string htk = folder.write("u.htk", be32(frames) + be32(100'000) + be16(4) + be16(9));
+  std::filesystem::resize_file(htk, 12 + 4 * frames);  // sparse
+  std::string list;
+  for (const char* const key : {"u", "v", "w"}) list += key + ("=" + htk) + "[0,2147483646]\n";
+  const HtkOptions options{.name = "x", .scp_files = {folder.write("x.scp", list)}, .chunk_frames = 3 * frames};
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(KeyMode::text);
+  context.limits.chunk_values = 3 * frames;
+  const auto source = htk::open(options, context);
+  EXPECT_EQ(source->chunks().at(0).samples, 3 * frames);
+  Chunk chunk;
+  EXPECT_EQ(id_of([&] { source->read(0, chunk); }), "limit.chunk-values");
 }
 
 // A sequence that lacks a stream is left out, but keeps its place in every column.

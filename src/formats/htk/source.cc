@@ -18,6 +18,7 @@
 #include "io/file_cache.h"
 #include "model/context_window.h"
 #include "model/row_source.h"
+#include "model/stream_faults.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -71,9 +72,21 @@ class HtkSource final : public RowSource {
       ChunkInfo info{.sequences = index_.chunk_first[c + 1] - index_.chunk_first[c]};
       for (std::uint64_t u = index_.chunk_first[c]; u < index_.chunk_first[c + 1]; ++u)
         info.samples += index_.utterances[u].frames;
+      if (mul_sat(info.samples, index_.header.dim) > limits_.chunk_values) too_many_values(c, info.samples);
       info.bytes = info.samples * index_.header.frame_bytes;
       add_chunk(info);
     }
+  }
+
+  [[noreturn]] void too_many_values(std::size_t chunk, std::uint64_t frames) const {
+    throw Error(Fault{.kind = FaultKind::limit,
+                      .id = "limit.chunk-values",
+                      .at = index_.place(index_.chunk_first[chunk], options_),
+                      .what = "the chunk that begins here has " + counted(frames, "frame") + " of " +
+                              counted(index_.header.dim, "value") + ", the limit is " +
+                              counted(limits_.chunk_values, "value"),
+                      .hint = "raise limits.chunk_values, or lower chunk_frames",
+                      .stream = options_.name});
   }
 
   void table(Run run, std::vector<SequenceInfo>& out) const override {
@@ -127,6 +140,7 @@ class HtkSource final : public RowSource {
     const auto [chunk, from, to] = run;
     std::uint64_t samples = 0;
     for (std::uint64_t i = from; i < to; ++i) samples += index_.utterances[i].frames;
+    expect_offset(samples);
     const std::size_t values =
         static_cast<std::size_t>(samples) * dim + static_cast<std::size_t>(to - from) * (left + right);
     column.step = options_.expand_to_utterance ? 0 : dim;
