@@ -216,6 +216,18 @@ TEST(PathPolicy, NamesFilesOnly) {
   EXPECT_EQ(directory_of("C:\\d\\x.scp"), "C:\\d");
 }
 
+TEST(PathPolicy, KeepsNoPathThatIsLongerThanTheSystemTakes) {
+  std::vector<std::string> paths;
+  const FileSystem files;
+  FileNumbers number(paths, files);
+  EXPECT_EQ(number(std::string(4095, 'p'), {}), 0u);
+  EXPECT_EQ(number("s3://" + std::string(5000, 'p'), {}), 1u);
+  const Fault fault = fault_of([&] { number(std::string(4096, 'p'), {.file = "x.scp", .line = 3}); });
+  EXPECT_EQ(fault.id, "io.long-path");
+  EXPECT_EQ(fault.at.line, 3u);
+  EXPECT_EQ(paths.size(), 2u);
+}
+
 TEST(PathPolicy, FindsTheFileOfAListBesideIt) {
   const ::batchfeed::testing::ScratchFolder folder;
   const std::string file = folder.write("a.chunk", "a"), to = file.substr(0, file.size() - 7);

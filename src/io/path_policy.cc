@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
+#include "base/counted.h"
 #include "base/words.h"
 
 namespace batchfeed {
@@ -170,6 +172,14 @@ void expect_no_way_out(const std::vector<std::string>& found, const std::string&
 }
 
 std::uint32_t FileNumbers::operator()(const std::string& path, const Position& at) {
+  if (path.size() >= PATH_MAX && !is_url(path)) {
+    throw Error(Fault{
+        .kind = FaultKind::io,
+        .id = "io.long-path",
+        .at = at,
+        .what = "the path has " + counted(path.size(), "byte") + ", expected at most " + std::to_string(PATH_MAX - 1),
+        .hint = "the system takes no longer one; name it by a link to its folder"});
+  }
   if (const auto found = names_.find(path)) return static_cast<std::uint32_t>(*found);
   if (!file_system_.roots.empty()) resolve_in_roots(path, file_system_, at);
   paths_.push_back(path);

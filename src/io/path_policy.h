@@ -41,7 +41,8 @@ class FileNumbers {
  public:
   FileNumbers(std::vector<std::string>& paths, const FileSystem& file_system)
       : paths_(paths), file_system_(file_system) {}
-  // Throws Error(io) with `at`, which names it, if the file does not lie in one of the roots.
+  // Throws Error(io) with `at`, which names it, if the file does not lie in one of the roots, or if its path is
+  // longer than the system takes: many short lines may have one long prefix.
   std::uint32_t operator()(const std::string& path, const Position& at);
 
  private:

@@ -53,6 +53,8 @@ def enter(add, ctf, binary, config, speech, alone, kaldi_scp):
     costly("scp_of_files_that_are_missing", "either", "", speech(scp=b"".join(b"u%d=v%d[0,3]\n" % (i, i) for i in range(50_000))))
     costly("scp_of_lines_that_end_in_cr", "either", "", speech(scp=b"\r" * 4 * MEBIBYTE))
     costly("scp_of_files_below_long_folders", "io", "", speech(scp=b"".join(b"u%d=%sv%d[0,3]\n" % (i, b"./" * 2000, i) for i in range(1000))))
+    costly("scp_of_a_long_prefix", "io", "the path has", speech(scp=b"".join(b"u%d=v%d[0,3]\n" % (i, i) for i in range(4000)),
+                                                                features=f'prefixPathInSCP = "{"p" * 150_000}"'))
     costly("ark_of_texts", "ok", "", alone("data.ark", b"".join(b"u%d [ 1 ]\n" % i for i in range(75_000))))
     costly("ark_of_texts_without_rows", "format", "no utterance", alone("data.ark", b"u [ ]\n" * (MEBIBYTE // 6)))
 
