@@ -416,7 +416,11 @@ std::unique_ptr<Document> read(const ConfigRequest& request) {
     doc->load(inputs, [&](const std::string& path) {
       FileSystem file_system = request.file_system;
       const auto& named = request.files;
-      if (std::find(named.begin(), named.end(), path) != named.end()) file_system.roots.clear();
+      if (std::find(named.begin(), named.end(), path) != named.end()) {
+        file_system.roots.clear();
+      } else if (!named.empty()) {  // an included one, or a list, may lie beside the one that names it
+        file_system.configuration = named.front();
+      }
       return io::read_whole(path, request.limits.config_bytes, "config_bytes", file_system, &request.limits);
     });
   } catch (const Error& error) {

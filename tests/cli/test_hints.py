@@ -24,6 +24,8 @@ CASES = {
     "nothing waits": (["read", "a.ctf", "--prefetch-depth", "0"], "--prefetch-depth: expected at least 1, found 0"),
     "a path for a key": (["read", "other.cntk", "--set", "reader.file=b.ctf"], "write 'reader=[file=...]'"),
     "data beside the configuration": (["info", "far/one.cntk"], "it is there from 'far', where the configuration is: run this there"),
+    "a part beside the configuration": (["info", "far/parts.cntk"], "it is there from 'far', where the configuration is: run this there"),
+    "a list beside the configuration": (["info", "far/list.cntk"], "it is there from 'far', where the configuration is: run this there"),
     "a file that is not there": (["info", "lost.cntk"], "it is named at lost.cntk:1:58; relative paths count from"),
     "a file of an array": (["info", "array.cntk"], "it is named at array.cntk:1:58; relative paths count from"),
     "a file of a list": (["info", "list-of-labels.cntk"], "it is named at labels.txt:3; relative paths count from"),
@@ -46,6 +48,9 @@ def files(write, tmp_path):
     (tmp_path / "far").mkdir()
     write("far/one.cntk", f"reader = {READER.replace('a.ctf', 'b.ctf')}\n")
     write("far/b.ctf", "1 |x 1 2\n")
+    write("far/parts.cntk", "include=one.cntk\n")
+    write("far/list.cntk", "reader = [ readerType = HTKDeserializers ; f = [ dim = 2 ; scpFile = f ] ; l = [ labelDim = 2 ; mlfFileList = all.txt ] ]\n")
+    write("far/all.txt", "a.mlf\n")
     write("a.ctf", "1 |x 1 2 |y 3\n2 |x 3 4 |y 4\n")
     write("a.cbf", "x")
     write("bad.cntk", f"reader = {READER.replace('a.ctf', 'bad.ctf').replace('input', 'maxErrors = 9 ; input')}\n")

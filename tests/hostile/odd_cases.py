@@ -20,10 +20,12 @@ def sparse(name, data, config=None, size=TEBIBYTE):
     return write
 
 
-def sparse_htk(folder):
+def sparse_htk(dim):
     """As many frames as a header can count, and they are there."""
-    sparse("u.htk", struct.pack(">iihH", (1 << 31) - 1, 100000, 512, 9), speech_config(dim=128))(folder)
-    (folder / "data.scp").write_bytes(b"u=u.htk[0,2147483646]\n")
+    def write(folder):
+        sparse("u.htk", struct.pack(">iihH", (1 << 31) - 1, 100000, 4 * dim, 9), speech_config(dim=dim))(folder)
+        (folder / "data.scp").write_bytes(b"u=u.htk[0,2147483646]\n")
+    return write
 
 
 def sparse_kaldi(folder):
@@ -61,7 +63,8 @@ def enter(add, ctf, config, speech, kaldi_scp):
     # Files that are larger than what is in them, and smaller.
     add("cbf_of_a_tebibyte_of_zeros", "format", "", sparse("data.cbf", cbf(), cbf_config()))
     add("gz_with_a_tebibyte_of_zeros_behind_it", "format", "something else behind", sparse("data.ctf", gz(CTF), ctf_config()))
-    add("htk_of_a_tebibyte", "limit", "no memory", sparse_htk)
+    add("htk_of_a_tebibyte", "limit", "chunk_values", sparse_htk(128))
+    add("htk_of_all_frames_of_a_header", "limit", "no memory", sparse_htk(1))
     add("kaldi_matrix_of_a_tebibyte", "limit", "no memory", sparse_kaldi)
     for name in ("status", "maps", "mounts", "environ"):
         add(f"ctf_is_proc_self_{name}", "io", "no bytes", config(ctf_config(f"/proc/self/{name}")))
