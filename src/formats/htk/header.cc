@@ -2,10 +2,12 @@
 #include "formats/htk/header.h"
 
 #include <array>
+#include <utility>
 
 #include "base/counted.h"
 #include "base/cursor.h"
 #include "base/hex.h"
+#include "compressed/compressed.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -118,8 +120,9 @@ std::string kind_text(std::uint16_t code) {
   return text;
 }
 
-Header read_header(const io::File& file) {
-  if (file.path().ends_with("-ubyte")) return idx_header(file);
+namespace {
+
+Header htk_header(const io::File& file) {
   std::array<std::byte, kHeaderBytes> raw;
   if (file.size() < kHeaderBytes) {
     io::fail_at(file, file.size(), "htk.header",
@@ -153,6 +156,25 @@ Header read_header(const io::File& file) {
   h.frames = static_cast<std::uint64_t>(frames);
   h.held = (file.size() - h.data) / h.frame_bytes;
   return h;
+}
+
+}  // namespace
+
+Header read_header(const io::File& file) {
+  if (file.path().ends_with("-ubyte")) return idx_header(file);
+  try {
+    return htk_header(file);
+  } catch (const Error& error) {
+    std::array<std::byte, compressed::kHeadBytes> head;
+    if (error.fault().kind != FaultKind::format || file.size() < head.size()) throw;
+    file.read(0, head);
+    const compressed::Codec codec = compressed::codec_of(head);
+    if (codec == compressed::Codec::none) throw;
+    Fault fault = error.fault();
+    fault.hint =
+        std::string("this is a ") + compressed::name(codec) + " file; unpack it: archives are not read compressed";
+    throw Error(std::move(fault));
+  }
 }
 
 }  // namespace batchfeed::htk
