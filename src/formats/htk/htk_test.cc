@@ -143,6 +143,10 @@ TEST_F(Htk, RefusesHeadersThatCannotBe) {
   EXPECT_EQ(id(be32(1) + be32(100000) + be16(4) + be16(12) + be32(0)), "htk.header");
   EXPECT_EQ(id("too short"), "htk.header");
   EXPECT_EQ(id(""), "htk.header");
+  for (const auto& [head, codec] : {std::pair("\x1f\x8b\x08", "gzip"), std::pair("\x28\xb5\x2f\xfd", "zstd")}) {
+    EXPECT_EQ(id(head + std::string(30, '\0')), "htk.kind");
+    EXPECT_THAT(fault("u=FOLDER/a[0,0]\n").hint, HasSubstr(std::string("this is a ") + codec + " file; unpack it"));
+  }
 }
 
 TEST_F(Htk, OfACompressedArchiveSaysThatItIs) {
