@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
 // A cache that belongs to the data and has a right checksum, and lies: whatever
-// its counts and entries say, a source opens and reads without harm.
+// its counts and entries say, a source opens and reads without harm. And kept
+// streams: what is taken for some is written as it was.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <string_view>
 #include <system_error>
 
 #include "base/hash.h"
 #include "formats/ctf/fuzz_testing.h"
+#include "formats/ctf/kept_streams.h"
 #include "formats/ctf/source.h"
 #include "support/fuzz_file.h"
 
@@ -43,6 +48,9 @@ struct World {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto kept = ctf::decode(std::as_bytes(std::span(data, size)), 1'000'000, {});
+  if (kept && ctf::encode(*kept) != std::string_view(reinterpret_cast<const char*>(data), size)) std::abort();
+
   static const World world;
   constexpr std::size_t kBound = 40, kChecksumAt = 80, kHeader = 88;
   // The first byte chooses: the input replaces, from an offset on, what is not bound to the data; or each

@@ -14,8 +14,8 @@
 namespace batchfeed::ctf {
 namespace {
 
-constexpr std::uint8_t kHasIds = 1, kTextIds = 2;
-constexpr std::uint8_t kSparse = 1, kIntegral = 2, kOneHot = 4;
+constexpr std::uint8_t kHasIds = 1, kTextIds = 2, kAllOfFile = 3;
+constexpr std::uint8_t kSparse = 1, kIntegral = 2, kOneHot = 4, kAllOfStream = 7;
 
 template <class T>
 void put(std::string& out, T value) {
@@ -38,7 +38,7 @@ std::optional<Inferred::Stream> decode_stream(Cursor& in) {
   s.spec.name.assign(reinterpret_cast<const char*>(name->data()), name->size());
   std::uint8_t flags = 0;
   if (!take(s.spec.dim) || !take(flags) || !take(s.min) || !take(s.max) || !take(s.samples) || !take(s.values) ||
-      !take(s.odd) || !take(s.sequences) || !take(s.first_byte))
+      !take(s.odd) || !take(s.sequences) || !take(s.first_byte) || flags > kAllOfStream)
     return std::nullopt;
   s.spec.storage = (flags & kSparse) != 0 ? Storage::sparse : Storage::dense;
   s.integral = (flags & kIntegral) != 0;
@@ -69,7 +69,7 @@ std::optional<Inferred> decode(std::span<const std::byte> bytes, std::uint64_t s
   Cursor in(bytes);
   const auto sequences = in.field<std::uint64_t>();
   const auto flags = in.field<std::uint8_t>();
-  if (!sequences || !flags) return std::nullopt;
+  if (!sequences || !flags || *flags > kAllOfFile) return std::nullopt;
   Inferred out{.sequences = *sequences, .has_ids = (*flags & kHasIds) != 0, .text_ids = (*flags & kTextIds) != 0};
   std::set<std::string, std::less<>> names;
   while (in.left() != 0) {

@@ -145,6 +145,11 @@ TEST(KeptStreams, AreNotTakenFromBytesThatNobodyWrote) {
     EXPECT_EQ(taken(bytes.substr(0, i)), whole) << i;
   }
   EXPECT_FALSE(taken(bytes + bytes.substr(kHead))) << "names occur twice";
+  for (const std::size_t at : {kHead - 1, kHead + 13}) {
+    std::string more = bytes;
+    more[at] = static_cast<char>(more[at] | 8);
+    EXPECT_FALSE(taken(more)) << "a bit that means nothing";
+  }
   std::string none = bytes;
   none.replace(kHead + 5, 8, std::string(8, '\0'));
   EXPECT_FALSE(taken(none)) << "a dim of 0";
