@@ -114,18 +114,21 @@ int run_diff(const DiffArguments& a, Console& console) {
   options.ignore_keys = a.ignore_keys;
   options.most = a.most;
   options.jobs = a.corpus.threads.value_or(0);
+  const auto format_of = [&](const std::string& file) {
+    return detect_format(expand_files({file}, {}, a.corpus.limits()).front());
+  };
+  const Format formats[] = {format_of(a.corpus.files[0]), format_of(a.corpus.files[1])};
   std::vector<CorpusArguments> both;
   for (std::size_t i = 0; i < 2; ++i) {
     CorpusArguments one = a.corpus;
     one.files = {a.corpus.files[i]};
-    if (i == 1 && !a.section_b.empty()) one.section = a.section_b;
-    const Format format = detect_format(expand_files(one.files, {}, one.limits()).front());
-    // --section and --set are for the configuration among the two; a data file is not taken for one because of them.
-    if (format != Format::config) {
+    // --section and --set are for the configuration among the two, if there is one; the other is not taken for one.
+    if (formats[i] != Format::config && formats[1 - i] == Format::config) {
       one.section.clear();
       one.set.clear();
     }
-    options.sparse_dims = options.sparse_dims && format != Format::ctf;  // dims of text are inferred
+    if (i == 1 && !a.section_b.empty()) one.section = a.section_b;
+    options.sparse_dims = options.sparse_dims && formats[i] != Format::ctf;  // dims of text are inferred
     both.push_back(std::move(one));
   }
   std::vector<Corpus> corpora = load_corpora(both, console);

@@ -50,6 +50,9 @@ def test_configurations_and_files(batchfeed, corpus, write):
     config = corpus(20)
     batchfeed("convert", config, "t.cbf")
     assert batchfeed("diff", config, "t.cbf", "--section", "Train.reader").code == 0
+    for words in (("t.cbf", "t.cbf", "--section", "Train.reader"), (config, "t.cbf", "--section-second", "Train.reader")):
+        refused = batchfeed("diff", *words)
+        assert refused.code == 3 and "t.cbf: is no configuration, which --section is for" in refused.err, words
     wrong = batchfeed("diff", config, "t.cbf", "--set", "Train=[reader=[input=[tags=[dim=11]]]]")
     assert wrong.code == 1 and "dim 11 and 10" in wrong.out
 
