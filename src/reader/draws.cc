@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "reader/damaged.h"
+#include "reader/queue_fields.h"
+
 namespace batchfeed::reader {
 
 namespace {
@@ -18,13 +21,6 @@ Draws::Drawn foreign(std::uint64_t position, std::uint64_t behind, bool end_of_s
 // Draws made ahead at most, where a window holds many sequences.
 constexpr std::size_t kMostDraws = 4096;
 }  // namespace
-
-void all_damaged() {
-  throw Error(Fault{.kind = FaultKind::format,
-                    .id = "reader.all-damaged",
-                    .what = "every sequence of a sweep is damaged, and all were left out",
-                    .hint = "`check()` says where"});
-}
 
 void Draws::begin_epoch(std::uint64_t begin, std::uint64_t size) {
   timeline_->begin_epoch(begin, size);
@@ -141,28 +137,6 @@ std::vector<Draws::Drawn> Draws::restore(std::uint64_t position, const std::vect
   timeline_->restore(position);
   forget();
   return out;
-}
-
-std::uint64_t QueueFields::next() {
-  if (at_ == fields_.size()) damaged();
-  return fields_[at_++];
-}
-
-std::uint32_t QueueFields::next32() {
-  const std::uint64_t field = next();
-  if (field > 0xFFFFFFFFu) damaged();
-  return static_cast<std::uint32_t>(field);
-}
-
-void QueueFields::expect_end() const {
-  if (at_ != fields_.size()) damaged();
-}
-
-void QueueFields::damaged() {
-  throw Error(Fault{.kind = FaultKind::state,
-                    .id = "state.damaged",
-                    .what = "the saved queue of sequences does not fit the data",
-                    .hint = "use another saved state"});
 }
 
 }  // namespace batchfeed::reader

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/saturate.h"
+#include "reader/queue_fields.h"
 
 namespace batchfeed::reader {
 namespace {

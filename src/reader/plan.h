@@ -84,9 +84,6 @@ class TooLong : public Error {
   std::uint32_t chunk_, row_;
 };
 
-// Throws Error (format): a whole sweep held only damaged sequences, and the run may have no end.
-[[noreturn]] void all_damaged();
-
 // Decides answer after answer. One per run; not thread-safe.
 class Planner {
  public:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "reader/damaged.h"
 
 namespace batchfeed::reader {
 
@@ -164,16 +165,6 @@ void join_entries(const Plan& plan, Minibatch& batch) {
 }
 
 }  // namespace
-
-void expect_within(std::uint64_t invalid, std::uint64_t most) {
-  if (invalid <= most) return;
-  throw Error(Fault{
-      .kind = FaultKind::format,
-      .id = "reader.too-many-invalid",
-      .what = counted(invalid, "damaged sequence") + ", maxErrors tolerates " + std::to_string(most),
-      .hint = "`check()` lists them; to leave them out raise `maxErrors` of the reader, in a configuration of one "
-              "with deserializers"});
-}
 
 // How many samples a part of a sequence has, the same in each stream. Parts are cut by the nominal length: a sequence
 // with tolerated damaged samples has fewer, and one whose file states too small a length has more, which come with the

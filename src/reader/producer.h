@@ -21,9 +21,6 @@
 
 namespace batchfeed::reader {
 
-// Throws Error(format) where more sequences are damaged than are tolerated.
-void expect_within(std::uint64_t invalid, std::uint64_t most);
-
 // One per run, used by one thread; but pack() may be called by two, and stop() by any.
 class Producer {
  public:

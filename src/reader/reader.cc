@@ -6,6 +6,7 @@
 
 #include "base/saturate.h"
 #include "reader/check_options.h"
+#include "reader/damaged.h"
 #include "reader/impl.h"
 #include "reader/state.h"
 
