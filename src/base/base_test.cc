@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/counted.h"
+#include "base/cpu.h"
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "base/rng.h"
@@ -381,6 +382,21 @@ TEST(Hint, NamesAreInTheWordsOfWhoAsks) {
   EXPECT_EQ(with_names("`set = x = 3` ", flag), "<set|x = 3> ");
   EXPECT_EQ(with_names("a ` alone, `", flag), "a < alone, |>");
   for (const char* const plain : {"", "no names", "one ` only"}) EXPECT_EQ(with_names(plain, flag), plain);
+}
+
+TEST(Cpu, ATierIsTheBestThatIsThereAndWanted) {
+  EXPECT_EQ(cpu_tier("scalar"), "scalar");
+  EXPECT_NE(cpu_tier("avx2"), "avx512");
+  EXPECT_EQ(cpu_tier("avx512"), cpu_tier(""));
+#if defined(__x86_64__)
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+  EXPECT_EQ(cpu_tier("avx2"), avx2 ? "avx2" : "scalar");
+  if (__builtin_cpu_supports("avx512vbmi2")) {
+    EXPECT_EQ(cpu_tier(""), "avx512");
+  } else {
+    EXPECT_EQ(cpu_tier(""), cpu_tier("avx2"));
+  }
+#endif
 }
 
 }  // namespace

@@ -418,6 +418,21 @@ TEST(SeekTable, ThatIsNotOfTheWholeFileIsNotUsed) {
   }
 }
 
+TEST(SeekTable, StandsInAFrameOfItsOwn) {
+  std::string bytes = seekable(text());
+  const std::string path = "x.ctf.zst";
+  const Stored stored{path, bytes.size(), [&](std::uint64_t offset, std::span<std::byte> out) {
+                        std::memcpy(out.data(), bytes.data() + offset, out.size());
+                      }};
+  EXPECT_TRUE(read_seek_table(stored));
+  const std::size_t rows = bytes.size() - 9 - 3 * 8;
+  for (const std::size_t at : {rows - 8, rows - 4}) {  // the frame's magic, its size
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    EXPECT_FALSE(read_seek_table(stored)) << at;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  }
+}
+
 TEST(SeekTable, IsWrittenAsTheFormatSays) {
   const std::vector<std::byte> bytes = seek_table_bytes({{10, 20}});
   const unsigned char want[] = {0x5E, 0x2A, 0x4D, 0x18, 17, 0, 0, 0, 10,   0,    0,    0,   20,
