@@ -28,9 +28,11 @@ def sparse_htk(dim):
     return write
 
 
-def sparse_kaldi(folder):
-    sparse("u.bin", kaldi_matrix(rows=(1 << 31) - 1, cols=100))(folder)
-    (folder / "data.scp").write_bytes(b"u u.bin:0\n")
+def sparse_kaldi(cols):
+    def write(folder):
+        sparse("u.bin", kaldi_matrix(rows=(1 << 31) - 1, cols=cols))(folder)
+        (folder / "data.scp").write_bytes(b"u u.bin:0\n")
+    return write
 
 
 def links_in_a_ring(folder):
@@ -65,7 +67,8 @@ def enter(add, ctf, config, speech, kaldi_scp):
     add("gz_with_a_tebibyte_of_zeros_behind_it", "format", "something else behind", sparse("data.ctf", gz(CTF), ctf_config()))
     add("htk_of_a_tebibyte", "limit", "chunk_values", sparse_htk(128))
     add("htk_of_all_frames_of_a_header", "limit", "no memory", sparse_htk(1))
-    add("kaldi_matrix_of_a_tebibyte", "limit", "no memory", sparse_kaldi)
+    add("kaldi_matrix_of_a_tebibyte", "limit", "chunk_values", sparse_kaldi(100))
+    add("kaldi_matrix_of_as_many_values_as_a_chunk_may_have", "limit", "no memory", sparse_kaldi(2))
     for name in ("status", "maps", "mounts", "environ"):
         add(f"ctf_is_proc_self_{name}", "io", "no bytes", config(ctf_config(f"/proc/self/{name}")))
     add("ctf_is_proc_self_mem", "io", "", config(ctf_config("/proc/self/mem")))

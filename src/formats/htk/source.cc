@@ -89,7 +89,7 @@ class HtkSource final : public RowSource {
                       .what = "the chunk that begins here has " + counted(frames, "frame") + " of " +
                               counted(index_.header.dim, "value") + ", the limit is " +
                               counted(limits_.chunk_values, "value"),
-                      .hint = "raise limits.chunk_values, or lower chunk_frames",
+                      .hint = "raise limits.chunk_values",
                       .stream = options_.name});
   }
 

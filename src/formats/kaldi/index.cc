@@ -300,7 +300,7 @@ class Builder {
                         .at = {.file = index_.paths[e.file], .byte = e.offset, .has_byte = true},
                         .what = "the chunk up to this utterance has " + counted(values, "value") + ", the limit is " +
                                 std::to_string(most),
-                        .hint = "lower `chunk_frames`, or raise limits.chunk_values",
+                        .hint = "raise limits.chunk_values",
                         .stream = options_.name});
     }
     index_.chunk_first.push_back(index_.entries.size());
