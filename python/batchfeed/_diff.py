@@ -126,8 +126,8 @@ def diff(
     """Compares the sequences of two corpora, of whatever formats, chunks and files.
 
     Each is a configuration, corpus files, or sources. Sequences are matched by key where both corpora have keys of their
-    own, or the same keys; else, and with `ignore_keys`, by their data alone. Values a and b are the same if they differ by
-    at most `tolerance` times the largest of 1, |a| and |b|; NaN equals NaN. Entries of a sparse sample may come in any
+    own, or the same keys; else, and with `ignore_keys`, by their data alone. Values are the same if they differ by at most
+    `tolerance` times the larger of 1 and their absolute values; NaN equals NaN. Entries of a sparse sample may come in any
     order, and doubles are compared with floats as floats. Dims of sparse streams that were inferred from text are not
     compared. `streams`: those to compare; none: all. At most `max_differences` are listed; all are counted. `section` and
     `set` are for the configurations among the two, `section_second` is the section of the second, if it is another.
