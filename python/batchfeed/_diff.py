@@ -133,8 +133,9 @@ def diff(
     `set` are for the configurations among the two, `section_second` is the section of the second, if it is another.
 
     Both are read once, side by side, and again what differs; memory: some chunks, and from the first difference on 32
-    bytes a sequence of each. The result is plain values, and keeps nothing open. Raises FileError, FormatError or ConfigError as open() does, FormatError also for damaged data, unless
-    their source leaves them out: then such sequences count as missing. Other threads run meanwhile.
+    bytes a sequence of each. The result is plain values, and keeps nothing open. Raises FileError, FormatError or
+    ConfigError as open() does, FormatError also for damaged data, unless their source leaves them out: then such
+    sequences count as missing. Other threads run meanwhile.
     """
     options = fill(
         _core.CompareOptions(),

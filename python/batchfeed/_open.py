@@ -117,9 +117,12 @@ def keeping_streams(opening: Opening, folder: str) -> Opening:
     def kept(one: Any) -> Any:
         return replace(one, cache_index=True, cache_dir=folder or one.cache_dir) if isinstance(one, CTF) else one
 
-    if isinstance(opening, FromSources) and not isinstance(opening.sources, Mix):
-        return replace(opening, sources=[kept(one) for one in opening.sources])
-    return opening
+    if not isinstance(opening, FromSources):
+        return opening
+    corpora = [[kept(one) for one in corpus] for corpus in opening._corpora()]
+    if isinstance(opening.sources, Mix):
+        return replace(opening, sources=Mix(*zip(corpora, opening.sources.weights)))
+    return replace(opening, sources=corpora[0])
 
 
 def openings_of(

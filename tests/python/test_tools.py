@@ -436,7 +436,7 @@ def test_inferred_streams_are_kept_with_the_index(tmp_path):
     bf.index(data, rebuild=True)
     assert names(cache_index=True) == ["x", "x77:2"]
     other = tmp_path / "kept"
-    for what in (data, bf.CTF(data)):
+    for what in (data, bf.CTF(data), bf.Mix((bf.CTF(data), 1))):
         bf.index(what, cache_dir=other)
         assert [p.suffix for p in sorted(other.iterdir())] == [".bfindex", ".bfstreams"]
         shutil.rmtree(other)
