@@ -2,13 +2,17 @@
 """Binary corpora as users meet them: made from text, configured, checked, cut anew."""
 import json
 import os
+import pathlib
 import pty
 import re
 import struct
 import subprocess
+import sys
 
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "preload"))
+import shim  # noqa: E402
 from conftest import BINARY
 
 TEXT = "".join(f"{k} |F {k} {k}.5 |S {k % 5}:1 {k % 5 + 1}:-2\n" * (1 + k % 3) for k in range(40))
@@ -152,10 +156,11 @@ def test_keys_of_other_data_are_told_and_not_used(batchfeed, binary, write, tmp_
 
 
 def test_a_terminal_sees_rate_and_time_left(write, tmp_path):
-    write("big.ctf", "".join(f"|F {k} 0.25 |S {k % 5}:1\n" for k in range(3000)) * 500)
+    write("big.ctf", "".join(f"|F {k} 0.25 |S {k % 5}:1\n" for k in range(3000)) * 20)
+    slow = {**os.environ, "LD_PRELOAD": shim.build(), "FAIL_UNDER": str(tmp_path), "SLOW_PREAD_MS": "100"}
     ours, theirs = pty.openpty()
-    child = subprocess.Popen([BINARY, "convert", "big.ctf", "big.cbf", "--shuffle", "1", "--jobs", "1"], cwd=tmp_path, stderr=theirs,
-                             stdout=subprocess.DEVNULL)
+    child = subprocess.Popen([BINARY, "convert", "big.ctf", "big.cbf", "--shuffle", "1", "--jobs", "1"],
+                             cwd=tmp_path, env=slow, stderr=theirs, stdout=subprocess.DEVNULL)
     os.close(theirs)
     seen = b""
     while True:
