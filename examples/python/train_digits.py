@@ -49,6 +49,8 @@ def train(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)  # sums of floats depend on the number of threads
     model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10))
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    if bf.world()["workers"] > 1:
+        dist.init_process_group("gloo")  # after Adam: modules that it imports would keep the group beyond its end
     reader = bf.open(options.corpus, minibatch_samples=64, seed=1, **bf.world())
     steps = 0
     if options.resume:
@@ -70,8 +72,6 @@ def main() -> None:
     parser.add_argument("corpus")
     checkpoint.add_arguments(parser, epochs=3)
     options = parser.parse_args()
-    if bf.world()["workers"] > 1:
-        dist.init_process_group("gloo")
     train(options)
     if dist.is_initialized():
         dist.destroy_process_group()  # its threads, left alone, abort the process now and then as Python ends

@@ -294,7 +294,8 @@ def test_training_goes_on_to_the_same_weights(digits):
     assert float(whole.split("accuracy ")[1].split(",")[0]) > 0.9
     assert "stopped after 17 steps" in train("--epochs", "3", "--stop-after", "17", "--checkpoint", "at17.pt")
     assert train("--epochs", "3", "--resume", "at17.pt") == whole
-    two = train("--epochs", "3", launcher=["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"])
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    two = train("--epochs", "3", launcher=[*torchrun, str(Path(__file__).with_name("torch_group.py"))])
     assert float(two.split("accuracy ")[1].split(",")[0]) > 0.9
 
 

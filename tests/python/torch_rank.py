@@ -10,6 +10,7 @@ import torch.distributed.checkpoint as dcp
 from torch.distributed.algorithms.join import Join
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
+from torch_group import expect_no_threads
 
 import batchfeed as bf
 import batchfeed.torch
@@ -47,4 +48,6 @@ rest = list(resumed)
 assert [first, *rest] == keys, (first, rest, keys)
 with open(os.path.join(folder, f"{rank}.json"), "w") as file:
     json.dump({"keys": keys, "world": bf.world()}, file)
+del model  # it holds the group
 dist.destroy_process_group()
+expect_no_threads()
