@@ -159,13 +159,11 @@ std::vector<Setup> corpora_of(const Setup& setup) {
                       .what = "the setup has both sources and a mixture",
                       .hint = "sources are joined, a mixture has corpora of its own: give one of them"});
   }
-  std::vector<Setup> out;
-  for (const std::vector<SourceOptions>& sources : setup.mix) {
-    Setup& one = out.emplace_back(setup);
-    one.sources = sources;
-    one.mix.clear();
-    one.reader.mix_weights.clear();
-  }
+  Setup base = setup;  // what the corpora have in common, without each other: there may be thousands
+  base.mix.clear();
+  base.reader.mix_weights.clear();
+  std::vector<Setup> out(setup.mix.size(), base);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].sources = setup.mix[i];
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -11,6 +12,35 @@
 #include "base/rng.h"
 
 namespace batchfeed::order {
+
+namespace {
+// How many items of each part are left, as a tree of sums: to take one of thousands of parts costs some ten steps.
+class Remaining {
+ public:
+  explicit Remaining(const std::vector<std::vector<Item>>& given)
+      : leaves_(std::bit_ceil(given.size())), sums_(2 * leaves_) {
+    for (std::size_t i = 0; i < given.size(); ++i) sums_[leaves_ + i] = given[i].size();
+    for (std::size_t at = leaves_ - 1; at > 0; --at) sums_[at] = sums_[2 * at] + sums_[2 * at + 1];
+  }
+
+  // Takes the item `drawn` of those that are left, one part's behind the other's, and returns its part; `drawn` is
+  // below their number.
+  std::size_t take(std::uint64_t drawn) {
+    std::size_t at = 1;
+    while (at < leaves_) {
+      --sums_[at];
+      at *= 2;
+      if (drawn >= sums_[at]) drawn -= sums_[at++];
+    }
+    --sums_[at];
+    return at - leaves_;
+  }
+
+ private:
+  std::size_t leaves_;
+  std::vector<std::uint64_t> sums_;  // [i] = [2 i] + [2 i + 1], [1] of all; the parts' from leaves_ on
+};
+}  // namespace
 
 void check_weights(std::span<const double> weights) {
   double sum = 0;
@@ -84,11 +114,10 @@ std::shared_ptr<Pool> MixTimeline::find(std::uint64_t position) {
   // Every way to interleave them is equally likely.
   CounterRng rng(mix64(seed_ + 0x6D6978ull) + round);
   std::vector<std::size_t> at(parts_.size(), 0);
+  Remaining remaining(given);
   pool->items.reserve(left);
   for (; left > 0; --left) {
-    std::uint64_t drawn = rng.below(left);
-    std::size_t i = 0;
-    for (; drawn >= given[i].size() - at[i]; ++i) drawn -= given[i].size() - at[i];
+    const std::size_t i = remaining.take(rng.below(left));
     pool->items.push_back(given[i][at[i]++]);
   }
   return pool;

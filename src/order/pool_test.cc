@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/rng.h"
@@ -154,6 +155,35 @@ TEST(Mix, GivesEveryCorpusItsShareInItsOwnOrderAndIsRestoredAnywhere) {
     make_timeline(two.second_corpus, {.window = 2, .seed = 1}, true, 1, 0)->next(10000, 10000, alone);
     alone.items.resize(of_second.size());
     EXPECT_EQ(of_second, alone.items);
+  }
+}
+
+// Of what is left each item is as likely to be next: drawn here by counting along the parts.
+TEST(Mix, OfManyPartsTakesThemAsIfTheyWereCountedOneByOne) {
+  constexpr std::size_t kParts = 300;
+  constexpr std::uint64_t kRound = 1000, kSeed = 7;
+  const LengthSource one({{1}, {1}, {1}});
+  const Corpus corpus(one, false);
+  std::vector<MixPart> parts;
+  std::vector<std::uint64_t> left(kParts);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const double weight = static_cast<double>(1 + i % 3);
+    parts.push_back({make_timeline(corpus, {.window = 3}, true, 1, 0), weight, static_cast<std::uint32_t>(3 * i)});
+    left[i] = static_cast<std::uint64_t>(std::llround(weight / (2 * kParts) * kRound));
+  }
+  MixTimeline timeline(std::move(parts), kSeed, kRound);
+  std::uint64_t all = std::accumulate(left.begin(), left.end(), std::uint64_t{0});
+  timeline.begin_epoch(0, all);
+  Batch batch;
+  timeline.next(all, all, batch);
+  ASSERT_EQ(batch.items.size(), all);
+  CounterRng rng(mix64(kSeed + 0x6D6978ull));
+  for (const Item& item : batch.items) {
+    std::uint64_t drawn = rng.below(all--);
+    std::size_t i = 0;
+    for (; drawn >= left[i]; ++i) drawn -= left[i];
+    --left[i];
+    ASSERT_EQ(item.chunk / 3, i);
   }
 }
 
