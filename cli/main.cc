@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "command.h"
-#include "digits.h"
 #include "format.h"
 #include "hints.h"
 #include "usage.h"
+#include "words.h"
 
 namespace batchfeed::cli {
 
@@ -183,7 +183,7 @@ std::optional<int> run_command(int argc, char** argv, Console& console, const Co
   for (const Command& c : kCommands) {
     if (only == nullptr || only == &c) commands.emplace_back(c.name, c.declare(app, console));
   }
-  expect_digits(app);
+  expect_words(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

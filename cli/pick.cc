@@ -127,6 +127,10 @@ int run_sample(const PickArguments& a, Console& console) {
   return run_pick(a, true, console, [&](const std::shared_ptr<const Source>& source) {
     const std::uint64_t all = sequences_of(*source);
     const std::uint64_t most = a.fraction ? sample_count(*source, *a.fraction) : a.count;
+    if (most == 0 && a.fraction && all != 0) {
+      throw UsageError(fmt::format("--fraction: {} of {} is not one; hint: --fraction {:.1g}, or -n 1", *a.fraction,
+                                   plural(all, "sequence"), 1 / static_cast<double>(all)));
+    }
     if (most > all) tell_of_all(all, "all are taken", console);
     return std::shared_ptr<const Source>(subset(source, sample_rows(*source, most, a.seed)));
   });

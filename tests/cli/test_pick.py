@@ -69,8 +69,17 @@ def test_a_part_instead_of_a_number(batchfeed, corpus):
     corpus(100)
     assert len(batchfeed("sample", "train.ctf", "--fraction", 0.25, "--json").lines) == 25
     assert batchfeed("sample", "train.ctf", "--fraction", 0).code == 2
+    none = batchfeed("sample", "train.ctf", "--fraction", 0.001)
+    assert none.code == 2 and none.err == "batchfeed: --fraction: 0.001 of 100 sequences is not one; hint: --fraction 0.01, or -n 1\n"
     all_of_them = batchfeed("sample", "train.ctf", "-n", 101, "--json")
     assert len(all_of_them.lines) == 100 and "only 100 sequences" in all_of_them.err
+
+
+def test_an_output_without_a_name_is_refused(batchfeed, corpus):
+    corpus(3)
+    for command in ("head", "cat", "sample", "report", "schema"):
+        done = batchfeed(command, "train.ctf", "-o", "")
+        assert done.code == 2 and done.out == "" and "--output: expected a name, found an empty word" in done.err
 
 
 def test_into_a_new_corpus(batchfeed, corpus, tmp_path):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "digits.h"
+#include "words.h"
 
 #include <CLI/Validators.hpp>
 #include <algorithm>
@@ -68,8 +68,13 @@ std::string fault_of_list(std::string& list) {
   return {};
 }
 
-void expect_digits(CLI::Option& option) {
+std::string fault_of_name(const std::string& name) {
+  return name.empty() ? "expected a name, found an empty word" : "";
+}
+
+void expect_words(CLI::Option& option) {
   const std::string type = option.get_type_name().substr(0, option.get_type_name().find(':'));
+  if (type == "FILE" || type == "DIR") option.check(fault_of_name, "");
   if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) return;
   if (type == kList) {
     option.transform(CLI::Validator([](std::string& list) { return fault_of_list(list); }, ""));
@@ -85,9 +90,9 @@ void expect_digits(CLI::Option& option) {
 
 }  // namespace
 
-void expect_digits(CLI::App& app) {
-  for (CLI::Option* const option : app.get_options()) expect_digits(*option);
-  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) expect_digits(*command);
+void expect_words(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) expect_words(*option);
+  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) expect_words(*command);
 }
 
 }  // namespace batchfeed::cli
