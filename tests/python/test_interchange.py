@@ -169,6 +169,11 @@ def test_svmlight_there_and_back(corpus, tmp_path):
     with pytest.raises(bf.ConfigError, match="line 2: expected") as caught:
         bf.from_svmlight(tmp_path / "c.svm")
     assert caught.value.line == 2
+    for index in (1 << 32, 10**30):
+        (tmp_path / "d.svm").write_text(f"1 1:2\n1 {index}:2\n")
+        with pytest.raises(bf.ConfigError, match=f"line 2: index {index - 1} is not below 2147483648") as caught:
+            bf.from_svmlight(tmp_path / "d.svm")
+        assert caught.value.line == 2
 
 
 @pytest.mark.parametrize("write", ["to_npz", "to_svmlight", "to_parquet"])
