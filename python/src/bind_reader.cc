@@ -400,10 +400,12 @@ void bind_reader(nb::module_& m) {
              const auto [samples, cells, unbucketed] = state;
              new (&p) Padding{.samples = samples, .cells = cells, .unbucketed = unbucketed};
            })
-      .def("__eq__",
-           [](const Padding& p, nb::handle other) {
-             return nb::isinstance<Padding>(other) && p == nb::cast<const Padding&>(other);
-           })
+      .def(
+          "__eq__",
+          [](const Padding& p, nb::handle other) {
+            return nb::isinstance<Padding>(other) && p == nb::cast<const Padding&>(other);
+          },
+          nb::arg().none(), nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const Padding& p) { return p.samples ^ (p.cells << 1U) ^ (p.unbucketed << 2U); })
       .def("__repr__", [](const Padding& p) {
         return "Padding(samples=" + std::to_string(p.samples) + ", cells=" + std::to_string(p.cells) +
