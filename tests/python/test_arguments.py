@@ -306,6 +306,7 @@ def test_numbers_and_truths_of_numpy_are_taken(corpus, tmp_path):
     assert (options.prefetch, options.threads, options.order.seed, options.order.kind) == (False, 2, 3, "uniform")
     for _ in range(2):
         bf.convert(corpus.path, tmp_path / "a.cbf", force=np.True_, jobs=np.int32(1))
+    assert not bf.index(corpus.path, rebuild=np.True_, cache_dir=tmp_path)[0].was_valid
 
 
 def test_what_is_for_configurations_is_not_for_corpora(corpus, tmp_path, caplog):
