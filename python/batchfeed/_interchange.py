@@ -65,7 +65,7 @@ def appearing(target: str, force: bool) -> Iterator[str]:
     """Gives the name of a temporary file, which becomes `target` when the block ends well, and else is removed. `force`:
     a target that exists is replaced; without it, ConfigError."""
     force = flag("force", force)
-    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is written to directly
+    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):  # a device or a pipe is written to directly
         yield target
         return
     if not force and os.path.lexists(target):
