@@ -316,6 +316,8 @@ class _Loop:
             raise StopIteration
         try:
             return self._data._item(batch)
+        except StopIteration as error:  # would end the loop, as if all were read
+            raise RuntimeError("StopIteration was raised in transform") from error
         except Exception:
             raise
         except BaseException:  # Ctrl-C: this minibatch is the next one again

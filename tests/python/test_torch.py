@@ -81,6 +81,13 @@ def test_ctrl_c_in_a_transform_loses_no_minibatch(corpus, looks):
     assert items == expected and len(pressed) == 3 and data.epoch == 1
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_transform_cannot_end_the_loop(corpus, workers):
+    items = iter(loader(dataset(corpus, transform=lambda batch: next(iter(()))), workers))
+    with pytest.raises(RuntimeError, match="StopIteration was raised in transform"):
+        next(items)
+
+
 def test_the_place_of_worker_processes_is_not_this_processs(corpus):
     data = dataset(corpus)
     data.load_state_dict(state := data.state_dict())
