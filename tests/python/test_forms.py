@@ -79,6 +79,13 @@ def test_what_was_written_into_offsets_leads_nowhere(batch, name, array, at, val
         batch.__arrow_c_array__()
 
 
+def test_of_a_repeated_index_dense_forms_have_the_last_value(tmp_path):
+    (tmp_path / "a.ctf").write_text("|x 1:2 1:3 0:1\n")
+    stream = bf.Reader(bf.CTF(tmp_path / "a.ctf", {"x": bf.sparse(2)})).next()["x"]
+    assert stream.numpy().tolist() == stream.padded().values[0].tolist() == stream.padded(steps=1).values[0].tolist() == [[1, 3]]
+    assert stream.csr().toarray().tolist() == [[1, 5]]
+
+
 def test_offsets_and_indices_may_be_written_to(batch):
     y = batch["y"]
     y.indices[:] = 4
