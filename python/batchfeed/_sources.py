@@ -2,7 +2,8 @@
 """What is read: corpora by format, and the streams in them."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -95,12 +96,14 @@ def moved_paths(path_map: Optional[Mapping[str, str]]) -> list[tuple[str, str]]:
 
 
 class _OfFiles:
-    """A source of files. What an iterator gives, such as Path.glob(), is kept: it is asked for more than once."""
+    """A source of files. What an iterator gives, such as Path.glob(), is kept as a list, as it is asked for more than once;
+    so is a set or an array."""
 
     def __post_init__(self) -> None:
         for name in ("files", "scp_files"):
             given = getattr(self, name, None)
-            if isinstance(given, Iterator) and not hasattr(given, "read"):
+            kept = (str, bytes, os.PathLike, list, tuple, Mapping)
+            if isinstance(given, Iterable) and not isinstance(given, kept) and not hasattr(given, "read"):
                 object.__setattr__(self, name, list(given))
 
 
