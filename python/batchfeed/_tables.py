@@ -220,8 +220,9 @@ def _entry(pa: Any, kind: Any) -> Optional[tuple[int, int]]:
     order. None if it is no entry."""
     if not pa.types.is_struct(kind) or kind.num_fields != 2:
         return None
-    named = (kind.get_field_index("index"), kind.get_field_index("value"))
-    at = (0, 1) if -1 in named else named
+    index, value = kind.get_field_index("index"), kind.get_field_index("value")  # -1: none
+    first = index if index >= 0 else 1 - value if value >= 0 else 0
+    at = (first, 1 - first)
     return at if pa.types.is_integer(kind[at[0]].type) and _is_number(pa, kind[at[1]].type) else None
 
 

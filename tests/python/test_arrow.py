@@ -116,6 +116,9 @@ def test_an_entry_is_known_by_the_names_of_its_fields():
     for fields in ([("value", pa.float32()), ("index", pa.int64())], [("index", pa.int32()), ("value", pa.float64())]):
         column = pa.array([rows], pa.list_(pa.list_(pa.struct(fields))))
         assert whole(bf.from_arrow(pa.table({"a": column})))["a"].numpy().tolist() == [[0, 4, 0, 2], [0, 0, 0, 0]]
+    for fields in (("value", "word"), ("weight", "index")):
+        column = pa.array([[[dict(zip(fields, (3, 1)))]]], pa.list_(pa.list_(pa.struct([(name, pa.int32()) for name in fields]))))
+        assert whole(bf.from_arrow(pa.table({"a": column})))["a"].numpy().tolist() == [[0, 3]]
     others = pa.array([[[{"word": 1, "weight": 3}]]], pa.list_(pa.list_(pa.struct([("word", pa.int32()), ("weight", pa.int32())]))))
     assert whole(bf.from_arrow(pa.table({"a": others})))["a"].numpy().tolist() == [[0, 3]]
     for kind in (pa.float32(), pa.string()):
