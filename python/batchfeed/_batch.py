@@ -167,6 +167,10 @@ class Stream(_core.StreamData):
             return out.astype(dtype)
         return out.copy() if copy else out
 
+    if TYPE_CHECKING:  # the extension has it, for memoryview(stream)
+
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+
     def __dlpack__(self, **options: Any) -> Any:
         return self._only_dense().__dlpack__(**options)
 
