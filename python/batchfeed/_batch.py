@@ -79,7 +79,8 @@ class Stream(_core.StreamData):
         return self.num_samples
 
     def numpy(self) -> Array:
-        """[samples, dim]. A view of a dense stream; a sparse one is made dense, which is a copy."""
+        """[samples, dim]. A view of a dense stream; a sparse one is made dense, which is a copy: where a sample repeats an
+        index, its last value counts, whereas SciPy and PyTorch add up those of csr() and torch()."""
         return _convert.dense(self) if self.is_sparse else self.values
 
     def packed(self) -> Packed:
@@ -87,7 +88,7 @@ class Stream(_core.StreamData):
         return Packed(self.csr() if self.is_sparse else self.values, self.offsets)
 
     def padded(self, *, sequences: Optional[int] = None, steps: Optional[int] = None) -> Padded:
-        """(values [sequence, step, dim], mask [sequence, step]); zeros where a sequence is shorter.
+        """(values [sequence, step, dim], mask [sequence, step]); zeros where a sequence is shorter. Sparse samples as in numpy().
 
         `sequences` and `steps`: the size of the rectangle, which is filled up to it; as small as it can be if not given.
         """
@@ -165,6 +166,10 @@ class Stream(_core.StreamData):
                 raise ValueError(f"{out.dtype} to {np.dtype(dtype)} needs a copy")
             return out.astype(dtype)
         return out.copy() if copy else out
+
+    if TYPE_CHECKING:  # the extension has it, for memoryview(stream)
+
+        def __buffer__(self, flags: int, /) -> memoryview: ...
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._only_dense().__dlpack__(**options)

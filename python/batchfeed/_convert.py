@@ -59,6 +59,7 @@ def dense(stream: _core.StreamData) -> npt.NDArray[Any]:
 def padded(
     stream: _core.StreamData, sequences: Optional[int] = None, steps: Optional[int] = None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    stream.expect_inside()
     shape: tuple[int, ...] = (*_rectangle(stream, sequences, steps), stream.dim)
     try:
         if sequences is None and steps is None:

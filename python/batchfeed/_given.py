@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from operator import index
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ._errors import ConfigError, usage
 
 Path = Union[str, "os.PathLike[str]"]
-Paths = Union[Path, Sequence[Path]]
+Paths = Union[Path, Iterable[Path]]
 Wholes = Union[Sequence[int], npt.NDArray[Any]]  # whole numbers, of any type
 WHOLE = "a whole number that is not negative"
 ANY_WHOLE = "a whole number( that is not negative|, at least [0-9]+)"

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._batch import Batch
-from ._columns import column, expect_unmasked, keys_of, lengths_of, plain_numbers
+from ._columns import MOST_INDICES, column, expect_unmasked, keys_of, lengths_of, plain_numbers
 from ._convert import library
 from ._errors import refused, usage
 from ._given import Path, Wholes, expecting, flag, path as as_path, whole, wrong
@@ -65,7 +65,7 @@ def appearing(target: str, force: bool) -> Iterator[str]:
     """Gives the name of a temporary file, which becomes `target` when the block ends well, and else is removed. `force`:
     a target that exists is replaced; without it, ConfigError."""
     force = flag("force", force)
-    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe is written to directly
+    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):  # a device or a pipe is written to directly
         yield target
         return
     if not force and os.path.lexists(target):
@@ -296,6 +296,8 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
             if own and min(own) < 0:
                 hint = None if zero_based else "zero_based=True, if indices count from 0"
                 raise usage("python.svmlight", f"line {number}: an index below {int(not zero_based)}", hint, path=source, line=number)
+            if own and max(own) >= MOST_INDICES:
+                raise usage("python.svmlight", f"line {number}: index {max(own)} is not below {MOST_INDICES}", path=source, line=number)
             if dims is not None and own and max(own) >= dims:
                 raise usage("python.svmlight", f"line {number}: an index beyond dim {dims}", path=source, line=number)
             indices += own

@@ -17,7 +17,7 @@ from ._batch import Batch
 from ._columns import column_of, columns, infos, is_csr, keys_of, lengths_of
 from ._errors import usage
 from ._files import StorageOptions, need_storage
-from ._given import Path, Wholes, expecting, flag, key as as_key, path as as_path, whole, wrong
+from ._given import Path, Wholes, expecting, flag, key as as_key, path as as_path, shown, whole, wrong
 from ._sources import StreamSpec, _element, declared
 from ._told import notice
 from ._upload import named, upload_for
@@ -188,6 +188,8 @@ class Writer:
             name, first = next(iter(data.items()))
             if is_csr(first) and name in self._streams and self._streams[name].storage == "sparse":
                 samples = max(np.size(first[2]), 1) - 1
+            elif not getattr(first, "shape", hasattr(first, "__len__")):  # () or False
+                raise usage("python.data", f"stream {name!r}: {shown(first)} is no array", "numbers, [samples, dim]", stream=name)
             else:
                 samples = first.shape[0] if hasattr(first, "shape") else len(first)
             own = np.ones(samples, dtype=np.uint32)

@@ -2,7 +2,8 @@
 """What is read: corpora by format, and the streams in them."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -94,8 +95,20 @@ def moved_paths(path_map: Optional[Mapping[str, str]]) -> list[tuple[str, str]]:
     return [(old, path("path_map", new)) for old, new in pairs("path_map", path_map, '{"path in the list": "path here"}')]
 
 
+class _OfFiles:
+    """A source of files. What an iterator gives, such as Path.glob(), is kept as a list, as it is asked for more than once;
+    so is a set or an array."""
+
+    def __post_init__(self) -> None:
+        for name in ("files", "scp_files"):
+            given = getattr(self, name, None)
+            kept = (str, bytes, os.PathLike, list, tuple, Mapping)
+            if isinstance(given, Iterable) and not isinstance(given, kept) and not hasattr(given, "read"):
+                object.__setattr__(self, name, list(given))
+
+
 @dataclass(frozen=True)
-class CTF:
+class CTF(_OfFiles):
     """A corpus in CNTK's text format, in one file or several shards.
 
     files
@@ -178,7 +191,7 @@ class CTF:
 
 
 @dataclass(frozen=True)
-class CBF:
+class CBF(_OfFiles):
     """A corpus in CNTK's binary format.
 
     files
@@ -219,7 +232,7 @@ class CBF:
 
 
 @dataclass(frozen=True)
-class HTKFeatures:
+class HTKFeatures(_OfFiles):
     """HTK feature files: listed by one scp file or several, or named themselves.
 
     name
@@ -294,7 +307,7 @@ class HTKFeatures:
 
 
 @dataclass(frozen=True)
-class MLF:
+class MLF(_OfFiles):
     """Labels of speech from MLF files; joined with features by the utterances' names.
 
     name
@@ -367,7 +380,7 @@ class MLF:
 
 
 @dataclass(frozen=True)
-class Kaldi:
+class Kaldi(_OfFiles):
     """Kaldi matrices, or integer alignments, by scp or ark.
 
     name

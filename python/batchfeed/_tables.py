@@ -2,7 +2,7 @@
 """To and from tables: pandas, Arrow, Parquet, datasets of Hugging Face."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ._batch import Batch
 from ._convert import library
 from ._errors import refused, usage
-from ._given import Path, path as as_path, shown, wrong
+from ._given import Path, mapping, path as as_path, shown, whole, wrong
 from ._interchange import Arrays, batches_of, appearing
 from ._open import What
 from ._sources import StreamSpec, declared, sparse
@@ -153,14 +153,15 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
     """A corpus of a pyarrow.Table as to_arrow() makes it, or of plain columns: numbers are one sample a row.
 
     A dictionary (of categories) is a class. A list of numbers is a sequence of them; or one sample, if `streams`
-    declares it: streams={"x": bf.dense(128)}. A column "key" of texts has the keys of the sequences if they are whole
-    numbers; others are left out, which the logger "batchfeed" tells. `dims`: of sparse streams; without it what to_arrow() noted, or
-    else one more than the largest index. `options` are those of Arrays.
+    declares a dense one: streams={"x": bf.dense(128)}. A column "key" of texts has the keys of the sequences if they are whole
+    numbers; others are left out, which the logger "batchfeed" tells. `dims`: of sparse streams; without it what `streams`
+    declares or to_arrow() noted, or else one more than the largest index. `options` are those of Arrays.
     """
     pa = library("pyarrow", "from_arrow()")
     if not hasattr(table, "column_names"):
         raise wrong("table", table, "a pyarrow.Table")
     said = declared(options.pop("streams", None) or {})
+    wide = _dims(dims, table.column_names)
     data: dict[str, Any] = {}
     lengths: dict[str, Any] = {}
     for name in table.column_names:
@@ -169,18 +170,31 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
             options.setdefault("keys", _keys(column.to_pylist()))
             continue
         _complete(name, column)
-        if pa.types.is_dictionary(column.type):
-            said.setdefault(name, sparse(max(1, len(column.dictionary))))
-        if _is_list(pa, column.type) and not (_is_number(pa, column.type.value_type) and name in said and said[name].dim > 1):
+        own = said.get(name)
+        of_samples = own is not None and own.storage == "dense" and own.dim > 1
+        if _is_list(pa, column.type) and not (_is_number(pa, column.type.value_type) and of_samples):
             lengths[name] = np.diff(column.offsets.to_numpy())
             column = column.flatten()
-        data[name] = _samples(pa, name, column, (dims or {}).get(name) or _dim_in(table.schema.field(name)))
+        if pa.types.is_dictionary(column.type):
+            said.setdefault(name, sparse(wide.get(name) or max(1, len(column.dictionary))))
+        noted = own.dim if own is not None else _dim_in(table.schema.field(name))
+        data[name] = _samples(pa, name, column, wide.get(name) or noted)
+        if name in wide and pa.types.is_integer(column.type):  # classes
+            said.setdefault(name, sparse(wide[name]))
     if lengths:
         if options.get("lengths") is not None:
             what = f"lengths is given, and column {next(iter(lengths))!r} is of lists, which have lengths of their own"
             raise usage("python.option", what, "leave it out")
         options["lengths"] = {name: lengths.get(name, np.ones(table.num_rows, np.int64)) for name in data}
     return Arrays(data, streams=said, **options)
+
+
+def _dims(given: Optional[Mapping[str, int]], names: Sequence[str]) -> dict[str, int]:
+    dims = {name: whole(f"dims[{name!r}]", dim, 1) for name, dim in mapping("dims", given or {}, '{"x": 1000}').items()}
+    for name in dims:
+        if name not in names:
+            raise usage("python.data", f"dims has {name!r}; the columns are {', '.join(map(repr, names))}")
+    return dims
 
 
 def _keys(texts: list[Optional[str]]) -> Optional[list[int]]:
@@ -199,6 +213,17 @@ def _is_list(pa: Any, kind: Any) -> bool:
 
 def _is_number(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def _entry(pa: Any, kind: Any) -> Optional[tuple[int, int]]:
+    """Where the index and the value of an entry stand in a struct: by the names that to_arrow() gives them, else in this
+    order. None if it is no entry."""
+    if not pa.types.is_struct(kind) or kind.num_fields != 2:
+        return None
+    index, value = kind.get_field_index("index"), kind.get_field_index("value")  # -1: none
+    first = index if index >= 0 else 1 - value if value >= 0 else 0
+    at = (first, 1 - first)
+    return at if pa.types.is_integer(kind[at[0]].type) and _is_number(pa, kind[at[1]].type) else None
 
 
 def _complete(name: str, column: Any) -> None:
@@ -244,9 +269,12 @@ def _samples(pa: Any, name: str, column: Any, dim: Optional[int]) -> Any:
                 raise usage("python.data", f"stream {name!r}: samples of {sizes[0]} and of {sizes[-1]} numbers", stream=name)
             size = int(sizes[0]) if sizes.size else 0
         return entries.to_numpy(zero_copy_only=False).reshape(rows, size)
-    if inner is not None and pa.types.is_struct(inner) and inner.num_fields == 2:
+    if inner is not None and (entry := _entry(pa, inner)) is not None:
         indptr = column.offsets.to_numpy()
-        indices, values = (entries.field(i).to_numpy() for i in (0, 1))
+        fields = [entries.field(i) for i in entry]
+        for part in (entries, *fields):
+            _complete(name, part)
+        indices, values = (part.to_numpy(zero_copy_only=False) for part in fields)
         width = dim or int(indices.max(initial=0)) + 1
         matrix = (values, indices, indptr - indptr[0])
         return library("scipy.sparse", "a sparse column").csr_array(matrix, shape=(len(indptr) - 1, width))

@@ -190,7 +190,8 @@ def index(
     """
     folder = "" if cache_dir is None else path("cache_dir", cache_dir)
     opening = opening_of(what, section, set, dtype, limits, storage_options, path_map=path_map)
-    if flag("rebuild", rebuild):
+    anew = flag("rebuild", rebuild)
+    if anew:
         _inferred(opening, progress, anew_in=folder)
     setup = _open.keeping_streams(opening, folder).setup(log)
     setup.set_report(log)
@@ -198,7 +199,7 @@ def index(
     setup.cache_index(folder)
     return [
         IndexInfo(b.file, b.cache or None, b.was_valid, b.why or None, b.sequences, b.samples, b.chunks, b.bytes)
-        for b in _core.build_indexes(setup, rebuild)
+        for b in _core.build_indexes(setup, anew)
     ]
 
 

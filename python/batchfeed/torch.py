@@ -210,6 +210,10 @@ class Dataset(IterableDataset[Any]):
             return {name: _pinned(tensor) for name, tensor in tensors.items()}
         return tensors
 
+    def _give_back(self, batch: Batch) -> None:
+        if self._reader is not None and os.getpid() == self._pid:
+            self._reader._core.give_back(batch)
+
     def __len__(self) -> int:
         """Minibatches of this rank in the epoch."""
         return len(self._here())
@@ -310,7 +314,15 @@ class _Loop:
         if batch is None:
             self._data._end()
             raise StopIteration
-        return self._data._item(batch)
+        try:
+            return self._data._item(batch)
+        except StopIteration as error:  # would end the loop, as if all were read
+            raise RuntimeError("StopIteration was raised in transform") from error
+        except Exception:
+            raise
+        except BaseException:  # Ctrl-C: this minibatch is the next one again
+            self._data._give_back(batch)
+            raise
 
     def _begin(self) -> Iterator[Batch]:
         if self._batches is None:

@@ -41,6 +41,8 @@ class BatchData {
     return batch_;
   }
 
+  std::uint64_t number() const noexcept { return number_; }
+
   std::shared_ptr<const Origin> origin;
   nb::object streams = {};  // {name: Stream}, once it was asked for
   nb::object keys = {};     // a list of texts, where there is no source to ask

@@ -51,7 +51,8 @@ struct ReportCall {
     if (call.function().is_none()) return;  // the reader is gone
     try {
       call.function()(to_python(notice.fault, notice.severity));
-    } catch (nb::python_error& error) {  // a report must not throw
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_Exception)) rethrow(error, &held);  // Ctrl-C and the like: they end the work
       error.discard_as_unraisable("batchfeed: report");
     }
   }

@@ -123,7 +123,7 @@ nb::class_<Options> value_class(nb::module_& m, const char* name, const char* ab
           "__reduce__", [ours](nb::handle self) { return ours("parts")(self); },
           nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def(
-          "__eq__", [ours](nb::handle self, nb::handle other) { return ours("alike")(self, other); },
+          "__eq__", [ours](nb::handle self, nb::handle other) { return ours("alike")(self, other); }, nb::arg().none(),
           nb::sig("def __eq__(self, arg: object, /) -> bool"));
   out.attr("__hash__") = nb::none();  // its fields may be set
   return out;
@@ -264,10 +264,12 @@ void bind_options(nb::module_& m) {
                                  .defines_mb_size = std::get<4>(state),
                                  .broadcast = std::get<5>(state)};
            })
-      .def("__eq__",
-           [](const StreamInfo& s, nb::handle other) {
-             return nb::isinstance<StreamInfo>(other) && s == nb::cast<const StreamInfo&>(other);
-           })
+      .def(
+          "__eq__",
+          [](const StreamInfo& s, nb::handle other) {
+            return nb::isinstance<StreamInfo>(other) && s == nb::cast<const StreamInfo&>(other);
+          },
+          nb::arg().none(), nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const StreamInfo& s) { return std::hash<std::string>{}(s.name); })
       .def("__repr__", [](nb::handle self) {
         return nb::str("StreamInfo(name={!r}, dim={}, storage={!r}, element={!r})")

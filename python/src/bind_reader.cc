@@ -162,6 +162,12 @@ class ReaderCore : public Place {
     handed_out_ = 0;
   }
 
+  // A minibatch that this reader handed out is the next one again, as who was given it was interrupted.
+  void give_back(BatchData& batch) {
+    static_cast<void>(batch.look());  // it does not tell the same at its end
+    if (batch.origin == origin_) never_came(batch.number());
+  }
+
   const Source& source() const noexcept { return *origin_->source; }
 
  private:
@@ -394,10 +400,12 @@ void bind_reader(nb::module_& m) {
              const auto [samples, cells, unbucketed] = state;
              new (&p) Padding{.samples = samples, .cells = cells, .unbucketed = unbucketed};
            })
-      .def("__eq__",
-           [](const Padding& p, nb::handle other) {
-             return nb::isinstance<Padding>(other) && p == nb::cast<const Padding&>(other);
-           })
+      .def(
+          "__eq__",
+          [](const Padding& p, nb::handle other) {
+            return nb::isinstance<Padding>(other) && p == nb::cast<const Padding&>(other);
+          },
+          nb::arg().none(), nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const Padding& p) { return p.samples ^ (p.cells << 1U) ^ (p.unbucketed << 2U); })
       .def("__repr__", [](const Padding& p) {
         return "Padding(samples=" + std::to_string(p.samples) + ", cells=" + std::to_string(p.cells) +
@@ -409,6 +417,7 @@ void bind_reader(nb::module_& m) {
            nb::sig("def __init__(self, setup: Setup, batch_type: type, stream_type: type) -> None"))
       .def("close", &ReaderCore::close)
       .def("next", &ReaderCore::next, "all"_a, nb::sig("def next(self, all: bool) -> typing.Any"))
+      .def("give_back", &ReaderCore::give_back, "batch"_a)
       .def("expect_idle", &ReaderCore::expect_idle)
       .def_prop_ro("forked", &ReaderCore::forked)
       .def_rw("epoch", &ReaderCore::epoch)

@@ -3,6 +3,7 @@
 import gc
 import io
 import os
+import pickle
 import re
 
 import numpy as np
@@ -290,11 +291,22 @@ def test_names_of_files_and_keys_that_are_no_utf8(tmp_path, monkeypatch):
     assert "found 'a\\xfe'" in str(fault) and str(fault).encode()
 
 
+def test_what_path_glob_gives_may_be_read_again(corpus, tmp_path):
+    bf.convert(corpus.path, tmp_path / "a.cbf")
+    for source in (bf.CTF(tmp_path.glob("*.ctf")), bf.CTF(tmp_path.glob("*.ctf"), streams=corpus.streams), bf.CBF(tmp_path.glob("*.cbf"))):
+        for _ in range(2):
+            assert bf.Reader(source).num_sequences == len(corpus.lengths)
+        assert pickle.loads(pickle.dumps(bf.Reader(source))).num_sequences == len(corpus.lengths)
+    with open(corpus.path) as file, pytest.raises(TypeError, match=re.escape(PATH)):
+        bf.Reader(bf.CTF(file))
+
+
 def test_numbers_and_truths_of_numpy_are_taken(corpus, tmp_path):
     options = bf.open(corpus.path, prefetch=np.False_, threads=np.int64(2), seed=np.uint8(3), shuffle=np.True_).options
     assert (options.prefetch, options.threads, options.order.seed, options.order.kind) == (False, 2, 3, "uniform")
     for _ in range(2):
         bf.convert(corpus.path, tmp_path / "a.cbf", force=np.True_, jobs=np.int32(1))
+    assert not bf.index(corpus.path, rebuild=np.True_, cache_dir=tmp_path)[0].was_valid
 
 
 def test_what_is_for_configurations_is_not_for_corpora(corpus, tmp_path, caplog):

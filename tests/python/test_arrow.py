@@ -111,6 +111,46 @@ def test_columns_that_are_no_samples(column, message):
         bf.from_arrow(pa.table({"a": column}))
 
 
+def test_an_entry_is_known_by_the_names_of_its_fields():
+    rows = [[{"value": 2.0, "index": 3}, {"value": 4.0, "index": 1}], []]
+    for fields in ([("value", pa.float32()), ("index", pa.int64())], [("index", pa.int32()), ("value", pa.float64())]):
+        column = pa.array([rows], pa.list_(pa.list_(pa.struct(fields))))
+        assert whole(bf.from_arrow(pa.table({"a": column})))["a"].numpy().tolist() == [[0, 4, 0, 2], [0, 0, 0, 0]]
+    for fields in (("value", "word"), ("weight", "index")):
+        column = pa.array([[[dict(zip(fields, (3, 1)))]]], pa.list_(pa.list_(pa.struct([(name, pa.int32()) for name in fields]))))
+        assert whole(bf.from_arrow(pa.table({"a": column})))["a"].numpy().tolist() == [[0, 3]]
+    others = pa.array([[[{"word": 1, "weight": 3}]]], pa.list_(pa.list_(pa.struct([("word", pa.int32()), ("weight", pa.int32())]))))
+    assert whole(bf.from_arrow(pa.table({"a": others})))["a"].numpy().tolist() == [[0, 3]]
+    for kind in (pa.float32(), pa.string()):
+        column = pa.array([], pa.list_(pa.list_(pa.struct([("word", kind), ("weight", pa.int32())]))))
+        with pytest.raises(bf.ConfigError, match="stream 'a': a column of list<item: struct<word"):
+            bf.from_arrow(pa.table({"a": column}))
+
+
+@pytest.mark.parametrize("entry", [None, {"index": None, "value": 1.0}, {"index": 1, "value": None}])
+def test_an_entry_without_a_value_is_refused(entry):
+    column = pa.array([[[entry]]], pa.list_(pa.list_(pa.struct([("index", pa.int32()), ("value", pa.float32())]))))
+    with pytest.raises(bf.ConfigError, match="stream 'a': 1 row without a value"):
+        bf.from_arrow(pa.table({"a": column}))
+
+
+def test_the_dim_of_a_sparse_stream_is_the_one_that_is_said():
+    entry = pa.list_(pa.list_(pa.struct([("index", pa.int32()), ("value", pa.float32())])))
+    words = pa.array([["b"], ["a", "b"]], pa.list_(pa.dictionary(pa.int32(), pa.string())))
+    table = pa.table({"tokens": [[1, 2, 3], [4, 5]], "y": [0, 1], "x": pa.array([[[{"index": 2, "value": 1}]], [[]]], entry), "w": words})
+    names = {"tokens": 10, "y": 5, "x": 7, "w": 9}
+    inferred = {name: stream.dim for name, stream in whole(bf.from_arrow(table)).items()}
+    assert inferred == {"tokens": 6, "y": 2, "x": 3, "w": 2}
+    for said in ({"dims": names}, {"streams": {name: bf.sparse(dim) for name, dim in names.items()}}):
+        batch = whole(bf.from_arrow(table, **said))
+        assert {name: stream.dim for name, stream in batch.items()} == names
+        assert batch["tokens"].lengths.tolist() == [3, 2] and batch["tokens"].classes().tolist() == [1, 2, 3, 4, 5]
+        assert batch["w"].lengths.tolist() == [1, 2]
+    for dims, message in (({"z": 3}, "dims has 'z'; the columns are 'tokens', 'y'"), ({"y": "5"}, r"dims\['y'\] is '5'"), ([5], r"dims is \[5\]")):
+        with pytest.raises(bf.ConfigError, match=message):
+            bf.from_arrow(table, dims=dims)
+
+
 def test_lists_have_their_own_lengths():
     with pytest.raises(bf.ConfigError, match="lengths is given, and column 'a' is of lists, which have lengths of their own; hint: leave it out"):
         bf.from_arrow(pa.table({"a": [[1.0], [2.0, 3.0]]}), lengths=[2, 1])

@@ -2,6 +2,7 @@
 """What a reader calls: handlers of signals, `report`, `progress`, sources written in Python."""
 import gc
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -69,6 +70,35 @@ def test_ctrl_c_leaves_a_reader_where_it_was(options, loop, interruptible):
         again = opened(Numbers())
         again.load_state_dict(state)
         assert seen + rest(again) == list(range(6))
+
+
+@WAYS
+def test_what_a_report_is_interrupted_by_ends_the_work(options, tmp_path, interruptible):
+    damaged = "".join(f"{i} |x 1 2\n{i} |x 1 y\n" for i in range(40))
+    (tmp_path / "a.ctf").write_text(damaged)
+    source = bf.CTF(tmp_path / "a.ctf", streams={"x": bf.dense(2)}, max_errors=40, chunk_bytes=100)
+    told, ways = [], [lambda: signal.raise_signal(signal.SIGINT), lambda: sys.exit(3)]
+
+    def report(fault):
+        told.append(fault)
+        if len(told) in (2, 4):
+            ways[threading.current_thread() is not threading.main_thread()]()
+
+    reader = bf.Reader(source, minibatch_samples=3, shuffle=False, report=report, **options)
+    keys, interrupts = [], 0
+    while True:
+        try:
+            batch = reader.next()
+        except (KeyboardInterrupt, SystemExit):
+            interrupts += 1
+            continue
+        if batch is None:
+            break
+        keys += batch.sequence_keys
+    assert interrupts == 2 and keys == [str(i) for i in range(40)]
+    with pytest.raises(SystemExit):
+        bf.convert(source, tmp_path / "b.ctf", report=lambda fault: sys.exit(3))
+    assert not (tmp_path / "b.ctf").exists()
 
 
 def test_a_handler_of_signals_may_ask_where_the_reader_is():

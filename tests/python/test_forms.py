@@ -54,7 +54,7 @@ def test_views_do_not_copy(batch):
 
 
 FORMS = {
-    "x": [bf.Stream.padded, bf.Stream.cntk, lambda s: s.__arrow_c_array__(), lambda s: s.torch("nested")],
+    "x": [bf.Stream.padded, lambda s: s.padded(steps=99), bf.Stream.cntk, lambda s: s.__arrow_c_array__(), lambda s: s.torch("nested")],
     "y": [bf.Stream.padded, bf.Stream.cntk, bf.Stream.csr, bf.Stream.csc, bf.Stream.numpy, bf.Stream.torch,
           bf.Stream.packed, bf.Stream.sequences, lambda s: s.__arrow_c_array__(), lambda s: s.torch("coo")],
 }
@@ -77,6 +77,13 @@ def test_what_was_written_into_offsets_leads_nowhere(batch, name, array, at, val
         assert isinstance(caught.value, ImportError) or caught.value.id == "minibatch.out-of-bounds"
     with pytest.raises(bf.ConfigError, match=f"stream '{name}': what was written to its offsets or indices points out"):
         batch.__arrow_c_array__()
+
+
+def test_of_a_repeated_index_dense_forms_have_the_last_value(tmp_path):
+    (tmp_path / "a.ctf").write_text("|x 1:2 1:3 0:1\n")
+    stream = bf.Reader(bf.CTF(tmp_path / "a.ctf", {"x": bf.sparse(2)})).next()["x"]
+    assert stream.numpy().tolist() == stream.padded().values[0].tolist() == stream.padded(steps=1).values[0].tolist() == [[1, 3]]
+    assert stream.csr().toarray().tolist() == [[1, 5]]
 
 
 def test_offsets_and_indices_may_be_written_to(batch):

@@ -169,6 +169,11 @@ def test_svmlight_there_and_back(corpus, tmp_path):
     with pytest.raises(bf.ConfigError, match="line 2: expected") as caught:
         bf.from_svmlight(tmp_path / "c.svm")
     assert caught.value.line == 2
+    for index in (1 << 32, 10**30):
+        (tmp_path / "d.svm").write_text(f"1 1:2\n1 {index}:2\n")
+        with pytest.raises(bf.ConfigError, match=f"line 2: index {index - 1} is not below 2147483648") as caught:
+            bf.from_svmlight(tmp_path / "d.svm")
+        assert caught.value.line == 2
 
 
 @pytest.mark.parametrize("write", ["to_npz", "to_svmlight", "to_parquet"])
@@ -197,6 +202,11 @@ def test_a_file_is_there_once_it_is_whole(tmp_path, write):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.ctf", "good.ctf", "target.npz"]
     with pytest.raises(bf.MissingFileError, match="nowhere/t.npz: cannot create: "):
         getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), tmp_path / "nowhere" / "t.npz", **options)
+    (tmp_path / "folder.npz").mkdir()
+    for more, error, message in (({}, bf.ConfigError, "the file exists"), ({"force": True}, bf.FileError, "cannot create: Is a directory")):
+        with pytest.raises(error, match=f"folder.npz: {message}"):
+            getattr(bf, write)(bf.CTF(tmp_path / "good.ctf", streams), tmp_path / "folder.npz", **options, **more)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.ctf", "folder.npz", "good.ctf", "target.npz"]
 
 
 @pytest.mark.parametrize("read", ["from_npz", "from_svmlight", "from_parquet"])

@@ -93,6 +93,8 @@ def test_types_are_strictly_right(options):
 def test_arrays_are_right_where_lists_are(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("""
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
@@ -108,6 +110,7 @@ with bf.Writer("a.ctf", {"x": bf.dense(2)}) as writer:
     writer.extend({"x": np.ones((3, 2))}, lengths=np.array([1, 2]), keys=np.array([7, 8]))
 bf.Arrays({"x": np.ones((3, 2))}, lengths=np.array([1, 2]), keys=np.array([7, 8]))
 bf.Arrays({"x": np.ones((3, 2))}, lengths={"x": np.array([1, 2])}, keys=[7, 8])
+bf.CTF(Path().glob("*.ctf"))
 """)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(tmp_path / "cache"), str(program)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
@@ -140,6 +143,7 @@ for batch in reader.epochs(2):
     assert_type(batch.get("x", 3), Union[bf.Stream, int])
     assert_type(batch["x"].padded(sequences=3, steps=4).mask, npt.NDArray[np.bool_])
     assert_type(batch["x"].classes(), npt.NDArray[np.int32])
+    memoryview(batch["x"])
     as_mapping: Mapping[str, bf.Stream] = batch
 assert_type(reader.options.order.seed, int)
 assert_type(reader.options == reader.options, bool)

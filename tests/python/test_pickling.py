@@ -131,6 +131,8 @@ def test_options_are_values(corpus, again):
         assert again(value) == value and repr(again(value)) == repr(value) and value != 3
     assert one != other and one.order != other.order and one.pack == other.pack
     assert one.order != one.pack
+    for value in (one, one.order, one.pack, corpus.reader().padding, corpus.reader().streams["x"]):
+        assert value != None and not value == None and value in [None, value]  # noqa: E711
     moved = again(one)
     moved.order.seed, moved.minibatch_size = 4, [2, 5]
     assert moved == other and one.order.seed == 3

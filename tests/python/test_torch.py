@@ -55,6 +55,39 @@ def test_tensors_share_memory_with_the_minibatch(corpus):
     assert forms["x"].shape == x.shape and forms["y"].shape == y.padded().values.shape
 
 
+@pytest.mark.parametrize("looks", [True, False], ids=["looked at", "not looked at"])
+def test_ctrl_c_in_a_transform_loses_no_minibatch(corpus, looks):
+    expected, pressed = list(dataset(corpus)), []
+
+    def transform(batch):
+        keys = batch.sequence_keys if looks else None
+        if len(items) in (0, 2, len(expected) - 1) and len(items) not in pressed:
+            pressed.append(len(items))
+            raise KeyboardInterrupt
+        return keys or batch.sequence_keys
+
+    items, data = [], dataset(corpus, transform=transform)
+    loop = iter(data)
+    while True:
+        try:
+            items.append(next(loop))
+        except KeyboardInterrupt:
+            assert data.state_dict()["minibatch"] == len(items)
+            again = dataset(corpus)
+            again.load_state_dict(data.state_dict())
+            assert items + list(again) == expected
+        except StopIteration:
+            break
+    assert items == expected and len(pressed) == 3 and data.epoch == 1
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_transform_cannot_end_the_loop(corpus, workers):
+    items = iter(loader(dataset(corpus, transform=lambda batch: next(iter(()))), workers))
+    with pytest.raises(RuntimeError, match="StopIteration was raised in transform"):
+        next(items)
+
+
 def test_the_place_of_worker_processes_is_not_this_processs(corpus):
     data = dataset(corpus)
     data.load_state_dict(state := data.state_dict())

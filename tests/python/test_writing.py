@@ -234,6 +234,14 @@ def test_data_that_do_not_fit_are_refused_and_the_writer_goes_on(tmp_path, data,
     assert everything(tmp_path / "a.cbf").num_samples == 1
 
 
+@pytest.mark.parametrize("number", [3, np.float32(3), np.array(3), (n for n in range(3))], ids=["int", "scalar", "array", "generator"])
+def test_a_number_is_no_array(tmp_path, number):
+    with bf.Writer(tmp_path / "a.ctf", {"x": bf.dense(1)}) as writer:
+        with pytest.raises(bf.ConfigError, match="stream 'x': .* is no array"):
+            writer.extend({"x": number})
+        writer.extend({"x": [3]})
+
+
 @pytest.mark.parametrize("there", [True, False], ids=["in a function", "when Python ends"])
 def test_a_writer_that_nobody_closes_says_so(tmp_path, there):
     script = """
