@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: MIT
 """resume verify: does a state fit, and what would come next; config show: where values come from."""
 import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import BINARY
 
 
 def test_what_it_announces_is_what_comes(batchfeed, corpus):
@@ -78,3 +84,13 @@ def test_every_rank_can_save_after_the_last_minibatch_of_a_timeline(batchfeed, w
             assert done.code == 0, (n, k, given, done.err)
             assert batchfeed(*run, "--rank", k, "--state", f"s{k}.json").lines == []
     assert shareless
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("where", [(), ("--after", "0:2")])
+def test_no_state_is_saved_of_minibatches_that_nobody_got(batchfeed, corpus, where):
+    config = corpus(20)
+    with open("/dev/full", "wb") as full:
+        run = [BINARY, "read", config, "--minibatch-size", "8", "--limit", "3", "--save-state", "s.json", *where]
+        assert subprocess.run(run, cwd=batchfeed.folder, stdout=full, stderr=subprocess.PIPE, timeout=60).returncode == 3
+    assert not (batchfeed.folder / "s.json").exists()
