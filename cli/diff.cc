@@ -115,7 +115,7 @@ int run_diff(const DiffArguments& a, Console& console) {
   options.most = a.most;
   options.jobs = a.corpus.threads.value_or(0);
   const auto format_of = [&](const std::string& file) {
-    return detect_format(expand_files({file}, {}, a.corpus.limits()).front());
+    return detect_format(expand_files({file}, {}, a.corpus.limits()).front(), {}, a.corpus.limits());
   };
   const Format formats[] = {format_of(a.corpus.files[0]), format_of(a.corpus.files[1])};
   std::vector<CorpusArguments> both;

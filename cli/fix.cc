@@ -74,7 +74,9 @@ bool can_mend(const Corpus& corpus, const CorpusArguments& arguments) try {
 Mended mend(const CorpusArguments& arguments, const std::string& target, bool force, Console& console) {
   Mended out{.to = target, .arguments = arguments};
   FixOptions options;
-  const Format format = arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front());
+  options.limits = arguments.limits();
+  const Format format =
+      arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front(), {}, options.limits);
   if (format == Format::config || !arguments.section.empty() || !arguments.set.empty()) {
     Corpus corpus = load_corpus(arguments, console, [](const Notice&) {});
     std::vector<std::string> files;

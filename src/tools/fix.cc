@@ -35,7 +35,7 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   std::error_code none;
   if (std::filesystem::equivalent(path, target, none))
     refuse("fix.same-file", target, "a file is not mended in place", "name a new file");
-  const Format format = detect_format(path);
+  const Format format = detect_format(path, {}, options.limits);
   if (format != Format::ctf && format != Format::cbf)
     refuse("fix.format", path, "only text and binary corpora can be mended", "`check()` lists what is wrong");
   const io::File file(path);
