@@ -276,7 +276,7 @@ int run_read(const ReadArguments& a, Console& console) {
     Reader reader(corpus.setup);
     console.clear_progress();
     if (!a.state.empty()) {
-      const std::string state = load_state(a.state);
+      const std::string state = load_state(a.state, a.corpus.limits());
       restore(reader, state, a.state);
       const std::uint64_t next = next_epoch(state);
       if (!plan.timeline && next >= plan.end_epoch && !plan.over) {

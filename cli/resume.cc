@@ -103,7 +103,7 @@ int run_verify(const ResumeArguments& a, Console& console) {
     throw UsageError("a state and a corpus are needed; hint: batchfeed resume verify at100.json train.cntk");
   CorpusArguments arguments = a.corpus;
   arguments.files.erase(arguments.files.begin());
-  const std::string state = load_state(a.corpus.files.front());
+  const std::string state = load_state(a.corpus.files.front(), a.corpus.limits());
   Corpus corpus = load_corpus(arguments, console);
   a.drive.apply(corpus, corpus.setup.reader, console);
   corpus.setup.reader.prefetch = false;

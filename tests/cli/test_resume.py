@@ -94,3 +94,17 @@ def test_no_state_is_saved_of_minibatches_that_nobody_got(batchfeed, corpus, whe
         run = [BINARY, "read", config, "--minibatch-size", "8", "--limit", "3", "--save-state", "s.json", *where]
         assert subprocess.run(run, cwd=batchfeed.folder, stdout=full, stderr=subprocess.PIPE, timeout=60).returncode == 3
     assert not (batchfeed.folder / "s.json").exists()
+
+
+def test_a_state_may_be_as_large_as_the_command_line_allows(batchfeed, corpus, tmp_path):
+    run = ("read", corpus(20), "--minibatch-size", 8)
+    batchfeed(*run, "--limit", 1, "--save-state", "s.json")
+    rest = batchfeed(*run, "--state", "s.json").out
+    with open(tmp_path / "s.json", "a") as state:
+        state.write(" " * (17 << 20) + "\n")
+    verify = ("resume", "verify", "s.json", *run[1:])
+    for words in ((*run, "--state", "s.json"), verify):
+        refused = batchfeed(*words)
+        assert refused.code == 3 and "allow more with --raise state_bytes=N" in refused.err
+    assert batchfeed(*run, "--state", "s.json", "--raise", "state_bytes=33554432").out == rest
+    assert batchfeed(*verify, "--raise", "state_bytes=33554432").code == 0
