@@ -104,9 +104,11 @@ int run_bench(const BenchArguments& a, Console& console) {
     }
     output.append(dump(out, 2) + "\n");
   } else {
-    if (other) output.append(first.file + "\n");
+    if (other) output.append(printable(first.file, kPathLength) + "\n");
     output.append(bench_text(first));
-    if (other) output.append("\n" + other->file + "\n" + bench_text(*other) + "\n" + compared_text(first, *other));
+    if (other)
+      output.append("\n" + printable(other->file, kPathLength) + "\n" + bench_text(*other) + "\n" +
+                    compared_text(first, *other));
   }
   output.flush();
   return kDone;

@@ -39,8 +39,9 @@ std::string places(const Fix& fix) {
 }  // namespace
 
 std::string Mended::text() const {
-  if (fixes.empty()) return fmt::format("{}: nothing that --fix mends; {} is a copy\n\n", from, to);
-  std::string out = fmt::format("{} mended, as {}:\n", from, to);
+  const std::string old = printable(from, kPathLength), copy = printable(to, kPathLength);
+  if (fixes.empty()) return fmt::format("{}: nothing that --fix mends; {} is a copy\n\n", old, copy);
+  std::string out = fmt::format("{} mended, as {}:\n", old, copy);
   for (const Fix& fix : fixes) out += fmt::format("  {:>9}  {} ({})\n", count_text(fix.count), fix.what, places(fix));
   return out + "\n";
 }

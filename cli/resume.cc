@@ -62,7 +62,8 @@ std::string first_place(const Reader& reader, const BatchPlan& plan) {
 }
 
 std::string text(const ResumeArguments& a, const Reader& reader, const Next& next) {
-  std::string out = fmt::format("{} fits {}\n", a.corpus.files[0], a.corpus.files[1]);
+  std::string out =
+      fmt::format("{} fits {}\n", printable(a.corpus.files[0], kPathLength), printable(a.corpus.files[1], kPathLength));
   out += fmt::format("  it stands at sample {} of the run, behind ", count_text(next.position));
   out += next.new_epoch        ? fmt::format("the end of epoch {}\n", next.epoch - 1)
          : next.minibatch == 0 ? fmt::format("the beginning of epoch {}\n", next.epoch)
@@ -115,8 +116,10 @@ int run_verify(const ResumeArguments& a, Console& console) {
     if (error.fault().kind != FaultKind::state) throw;
     const Fault fault = in_flags(error.fault());
     put_text(a.json ? dump(refused(fault), 2) + "\n"
-                    : fmt::format("{} does not fit {}: {}\n", a.corpus.files[0], a.corpus.files[1],
-                                  fault.what + (fault.hint.empty() ? "" : "; hint: " + fault.hint)));
+                    : printable(fmt::format("{} does not fit {}: {}", a.corpus.files[0], a.corpus.files[1],
+                                            fault.what + (fault.hint.empty() ? "" : "; hint: " + fault.hint)),
+                                kPathLength) +
+                          "\n");
     return kFaults;
   }
   const Next next = next_of(reader, state);

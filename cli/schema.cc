@@ -85,8 +85,8 @@ int run_schema(const SchemaArguments& a, Console& console) {
   if (to_file) {
     as_asked([&] { save_file(a.output, text, a.force); });
     if (!a.json) {
-      console.say(
-          fmt::format("{}: {}; batchfeed read {} reads it", a.output, plural(streams.size(), "stream"), a.output));
+      console.say(fmt::format("{0}: {1}; batchfeed read {0} reads it", printable(a.output, kPathLength),
+                              plural(streams.size(), "stream")));
       return kDone;
     }
   }
