@@ -76,6 +76,7 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
   Mended out{.to = target, .arguments = arguments};
   FixOptions options;
   options.limits = arguments.limits();
+  options.file_system.roots = arguments.roots;
   const Format format =
       arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front(), {}, options.limits);
   if (format == Format::config || !arguments.section.empty() || !arguments.set.empty()) {
@@ -102,6 +103,7 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
   out.fixes = as_asked([&] { return fix_file(out.from, target, options); });
   interrupt::deferred(false);
   console.clear_progress();
+  if (!arguments.roots.empty()) out.arguments.roots.push_back(target);  // the copy may be read wherever it lies
   return out;
 }
 
