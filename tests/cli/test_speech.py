@@ -271,3 +271,13 @@ def test_a_folder_of_features_is_not_replaced_by_what_another_list_names_of_it(b
     assert done.code == 2 and " is what is read, and only a part of it would be left" in done.err, done.err
     assert {name: (tmp_path / "x.htk" / name).read_bytes() for name in files} == files
     assert batchfeed("convert", "x.scp", "x.scp", "--layout", "files", "--force").code == 0
+
+
+def test_a_schema_that_cannot_be_written_leaves_no_list_of_states(batchfeed, corpus, write, tmp_path):
+    write("more.scp", "w.mfc=in.htk[0,0]\n")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    for words in (["in.scp", "more.scp", "in.mlf", "-o", "a.cntk"], ["in.scp", "in.mlf", "-o", "$.cntk"]):
+        assert batchfeed("schema", *words).code == 2
+        assert sorted(p.name for p in tmp_path.iterdir()) == before, words
+    assert batchfeed("schema", "in.scp", "in.mlf", "-o", "a.cntk").code == 0 and batchfeed("check", "a.cntk").code == 0
+    assert (tmp_path / "a.cntk.states").read_text() == "b\nsil\n"
