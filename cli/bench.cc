@@ -82,24 +82,18 @@ Measured measure(const BenchArguments& a, const CorpusArguments& arguments, Cons
   return m;
 }
 
-// The arguments for the configuration or file to compare with; all else as for the first.
-CorpusArguments other_of(const BenchArguments& a) {
-  CorpusArguments out = a.corpus;
-  out.files = {a.other};
-  if (detect_format(expand_files(out.files, {}, out.limits()).front()) != Format::config) {
-    out.section.clear();
-    out.set.clear();
-  }
-  return out;
-}
-
 int run_bench(const BenchArguments& a, Console& console) {
   if (!(a.consumer_ms >= 0 && a.consumer_ms <= kDayMs))  // a sleep of NaN, or out of range, would not wait at all
     throw UsageError("--consumer-ms: expected a time of at least 0, and at most 86400000, a day");
   if (!a.other.empty() && !a.corpus.mix_weights.empty()) throw UsageError("--compare does not go with --mix-weights");
-  const Measured first = measure(a, a.corpus, console);
+  std::vector<CorpusArguments> corpora{a.corpus};
+  if (!a.other.empty()) {
+    corpora.emplace_back(a.corpus).files = {a.other};
+    for_configurations_alone(corpora);
+  }
+  const Measured first = measure(a, corpora.front(), console);
   std::optional<Measured> other;
-  if (!a.other.empty()) other = measure(a, other_of(a), console);
+  if (!a.other.empty()) other = measure(a, corpora.back(), console);
   Output output;
   if (a.json) {
     ordered_json out = bench_json(first);
@@ -110,9 +104,11 @@ int run_bench(const BenchArguments& a, Console& console) {
     }
     output.append(dump(out, 2) + "\n");
   } else {
-    if (other) output.append(first.file + "\n");
+    if (other) output.append(printable(first.file, kPathLength) + "\n");
     output.append(bench_text(first));
-    if (other) output.append("\n" + other->file + "\n" + bench_text(*other) + "\n" + compared_text(first, *other));
+    if (other)
+      output.append("\n" + printable(other->file, kPathLength) + "\n" + bench_text(*other) + "\n" +
+                    compared_text(first, *other));
   }
   output.flush();
   return kDone;

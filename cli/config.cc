@@ -46,8 +46,8 @@ const char* origin(const ResolvedValue& value) {
 }
 
 std::string place(const Position& at) {
-  if (at.file.empty() || at.line == 0) return at.file;
-  return fmt::format("{}:{}:{}", at.file, at.line, at.column);
+  const std::string file = printable(at.file, kPathLength);
+  return file.empty() || at.line == 0 ? file : fmt::format("{}:{}:{}", file, at.line, at.column);
 }
 
 int run_show(const ConfigArguments& a, Console& console) {
@@ -69,7 +69,7 @@ int run_show(const ConfigArguments& a, Console& console) {
     }
     output.append(dump(all, 2) + "\n");
   } else {
-    output.append(fmt::format("reader section {}\n\n", config.section));
+    output.append(fmt::format("reader section {}\n\n", printable(config.section)));
     Table table({"key", "value", "from"});
     for (const ResolvedValue& value : config.resolved) {
       const bool given = value.from != ResolvedValue::From::fallback;

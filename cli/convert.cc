@@ -121,6 +121,31 @@ void expect_unnamed(const Source& list, const ExpectOther& expect_other) {
   }
 }
 
+// Whether `file` lies in `folder`, at any depth, as the files of --layout files do.
+bool lies_in(const std::string& file, const std::string& folder) {
+  std::error_code none;
+  if (!std::filesystem::is_directory(folder, none)) return false;
+  const std::filesystem::path whole = std::filesystem::canonical(file, none);
+  const std::filesystem::path of = std::filesystem::canonical(folder, none);
+  return !whole.empty() && !of.empty() &&
+         std::mismatch(of.begin(), of.end(), whole.begin(), whole.end()).first == of.end();
+}
+
+// Whether a setup reads lists, which may name only a part of what their files hold, and `target` is none of them.
+bool reads_other_list(const Setup& setup, const std::string& target) {
+  std::error_code none;
+  std::vector<std::string> lists;
+  for (const SourceOptions& source : setup.sources) {
+    if (const auto* htk = std::get_if<HtkOptions>(&source))
+      lists.insert(lists.end(), htk->scp_files.begin(), htk->scp_files.end());
+    if (const auto* kaldi = std::get_if<KaldiOptions>(&source))
+      lists.insert(lists.end(), kaldi->files.begin(), kaldi->files.end());
+  }
+  return !lists.empty() && std::none_of(lists.begin(), lists.end(), [&](const std::string& list) {
+    return std::filesystem::equivalent(list, target, none);
+  });
+}
+
 }  // namespace
 
 Format target_format(const std::string& to, const std::string& path) {
@@ -174,7 +199,8 @@ void expect_absent(const std::string& target, bool force) {
 
 void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
                       const std::vector<std::string>& streams) {
-  if (corpus.config || !streams.empty()) expect_no_source(target, to, corpus.setup);
+  if (corpus.config || !streams.empty() || reads_other_list(corpus.setup, target))
+    expect_no_source(target, to, corpus.setup);
 }
 
 void expect_no_source(const std::string& target, Format to, const Setup& setup, const char* left) {
@@ -185,7 +211,7 @@ void expect_no_source(const std::string& target, Format to, const Setup& setup, 
   if (written.empty()) return;
   const auto expect_other = [&](const std::string& read) {
     for (const std::string& file : written) {
-      if (!std::filesystem::equivalent(read, file, none)) continue;
+      if (!std::filesystem::equivalent(read, file, none) && !lies_in(read, file)) continue;
       throw UsageError(fmt::format("'{}' is what is read, and {}; hint: choose another name", shown(file), left));
     }
   };

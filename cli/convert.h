@@ -38,7 +38,8 @@ void expect_absent(const std::string& target, bool force);
 void expect_no_source(const std::string& target, Format to, const Setup& setup,
                       const char* left = "only a part of it would be left");
 // The same for a command that writes all sequences: it writes only a part if `streams` are chosen, or if the corpus was
-// opened by a configuration, which need not declare all streams.
+// opened by a configuration, which need not declare all streams, or by a list other than `target`, which need not name
+// all that its files hold.
 void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
                       const std::vector<std::string>& streams);
 // For a file that is written again and again: throws UsageError if `target` exists and is not of its kind, which begins

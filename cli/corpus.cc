@@ -132,11 +132,12 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
                                  plural(arguments.mix_weights.size(), "weight"),
                                  plural(arguments.files.size(), "file")));
   }
+  std::vector<CorpusArguments> each;
+  for (const std::string& file : arguments.files) each.emplace_back(arguments).files = {file};
+  for_configurations_alone(each);
   Corpus out;
-  for (std::size_t i = 0; i < arguments.files.size(); ++i) {
-    CorpusArguments one = arguments;
-    one.files = {arguments.files[i]};
-    Corpus corpus = load_one(one, console, report);
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    Corpus corpus = load_one(each[i], console, report);
     std::vector<SourceOptions> sources = std::move(corpus.setup.sources);
     const KeyMode keys = corpus.setup.reader.keys;
     if (i == 0) {
@@ -151,6 +152,14 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
   fit_inferred(out.setup.mix, arguments.limits(), out.setup.file_system);
   out.setup.reader.mix_weights = arguments.mix_weights;
   return out;
+}
+
+// Whether the files of a corpus are not in the format of any, so that they may be a configuration.
+bool may_be_config(const CorpusArguments& arguments) {
+  const std::vector<std::string>& files = arguments.files;
+  if (looks_like_config(files.front())) return true;
+  const Format format = detect_format(expand_files(files, {}, arguments.limits()).front(), {}, arguments.limits());
+  return format == Format::config || format == Format::unknown;
 }
 
 // Whether a source has traceLevel = 2.
@@ -172,6 +181,20 @@ bool wants_notes(Setup& setup) {
 Progress indexing(const CorpusArguments& arguments, Console& console) {
   return console.progress(
       fmt::format("indexing {}", std::filesystem::path(arguments.files.front()).filename().string()));
+}
+
+void for_configurations_alone(std::vector<CorpusArguments>& each) {
+  const auto overridden = [](const CorpusArguments& one) { return !one.section.empty() || !one.set.empty(); };
+  if (std::none_of(each.begin(), each.end(), overridden)) return;
+  std::vector<CorpusArguments*> others;
+  for (CorpusArguments& one : each) {
+    if (!may_be_config(one)) others.push_back(&one);
+  }
+  if (others.size() == each.size()) return;
+  for (CorpusArguments* one : others) {
+    one->section.clear();
+    one->set.clear();
+  }
 }
 
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report) {

@@ -61,6 +61,10 @@ struct Corpus {
   std::optional<Inferred> inferred;    // for text without a configuration
 };
 
+// For several corpora with the same options: --section and --set are for the configurations among them, if there are
+// any, and the others are not taken for one. Throws Error.
+void for_configurations_alone(std::vector<CorpusArguments>& each);
+
 // Throws Error. `console` shows progress, and receives notices if `report` is empty.
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report = {});
 

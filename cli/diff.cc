@@ -115,22 +115,16 @@ int run_diff(const DiffArguments& a, Console& console) {
   options.most = a.most;
   options.jobs = a.corpus.threads.value_or(0);
   const auto format_of = [&](const std::string& file) {
-    return detect_format(expand_files({file}, {}, a.corpus.limits()).front());
+    return detect_format(expand_files({file}, {}, a.corpus.limits()).front(), {}, a.corpus.limits());
   };
   const Format formats[] = {format_of(a.corpus.files[0]), format_of(a.corpus.files[1])};
   std::vector<CorpusArguments> both;
   for (std::size_t i = 0; i < 2; ++i) {
-    CorpusArguments one = a.corpus;
-    one.files = {a.corpus.files[i]};
-    // --section and --set are for the configuration among the two, if there is one; the other is not taken for one.
-    if (formats[i] != Format::config && formats[1 - i] == Format::config) {
-      one.section.clear();
-      one.set.clear();
-    }
-    if (i == 1 && !a.section_b.empty()) one.section = a.section_b;
+    both.emplace_back(a.corpus).files = {a.corpus.files[i]};
     options.sparse_dims = options.sparse_dims && formats[i] != Format::ctf;  // dims of text are inferred
-    both.push_back(std::move(one));
   }
+  for_configurations_alone(both);
+  if (!a.section_b.empty()) both[1].section = a.section_b;
   std::vector<Corpus> corpora = load_corpora(both, console);
   std::vector<std::shared_ptr<const Source>> sources;
   for (std::size_t i = 0; i < 2; ++i) {

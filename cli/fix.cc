@@ -39,8 +39,9 @@ std::string places(const Fix& fix) {
 }  // namespace
 
 std::string Mended::text() const {
-  if (fixes.empty()) return fmt::format("{}: nothing that --fix mends; {} is a copy\n\n", from, to);
-  std::string out = fmt::format("{} mended, as {}:\n", from, to);
+  const std::string old = printable(from, kPathLength), copy = printable(to, kPathLength);
+  if (fixes.empty()) return fmt::format("{}: nothing that --fix mends; {} is a copy\n\n", old, copy);
+  std::string out = fmt::format("{} mended, as {}:\n", old, copy);
   for (const Fix& fix : fixes) out += fmt::format("  {:>9}  {} ({})\n", count_text(fix.count), fix.what, places(fix));
   return out + "\n";
 }
@@ -74,7 +75,10 @@ bool can_mend(const Corpus& corpus, const CorpusArguments& arguments) try {
 Mended mend(const CorpusArguments& arguments, const std::string& target, bool force, Console& console) {
   Mended out{.to = target, .arguments = arguments};
   FixOptions options;
-  const Format format = arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front());
+  options.limits = arguments.limits();
+  options.file_system.roots = arguments.roots;
+  const Format format =
+      arguments.files.front() == "-" ? Format::unknown : detect_format(arguments.files.front(), {}, options.limits);
   if (format == Format::config || !arguments.section.empty() || !arguments.set.empty()) {
     Corpus corpus = load_corpus(arguments, console, [](const Notice&) {});
     std::vector<std::string> files;
@@ -99,6 +103,7 @@ Mended mend(const CorpusArguments& arguments, const std::string& target, bool fo
   out.fixes = as_asked([&] { return fix_file(out.from, target, options); });
   interrupt::deferred(false);
   console.clear_progress();
+  if (!arguments.roots.empty()) out.arguments.roots.push_back(target);  // the copy may be read wherever it lies
   return out;
 }
 

@@ -101,7 +101,7 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 int fail_usage(Console& console, const std::string& what) {
-  console.say("batchfeed: " + what);
+  console.say("batchfeed: " + printable(what, 4 * what.size()));
   return kUsage;
 }
 

@@ -39,6 +39,7 @@ int run_merge(const MergeArguments& a, Console& console) {
   std::vector<CorpusArguments> each;
   for (const std::string& file : expand_files(a.corpus.files, {}, a.corpus.limits(), console.report()))
     each.emplace_back(a.corpus).files = {file};
+  for_configurations_alone(each);
   std::vector<Corpus> loaded = load_corpora(each, console);
   std::vector<std::shared_ptr<const Source>> corpora;
   std::vector<const Setup*> setups;

@@ -77,7 +77,8 @@ std::string text(const Reader& reader, const Measured& m, const PlanArguments& a
                      m.loads.size() > 1 ? "" : "\n", bytes_text(m.memory));
   out += padding_text(m.cells, reader.options());
   for (std::size_t i = 0; i < m.shares.size(); ++i) {
-    out += fmt::format("{}{}: {:.1f} % of the samples\n", i == 0 ? "mixture: " : "         ", a.corpus.files[i],
+    out += fmt::format("{}{}: {:.1f} % of the samples\n", i == 0 ? "mixture: " : "         ",
+                       printable(a.corpus.files[i], kPathLength),
                        100 * static_cast<double>(m.shares[i]) / static_cast<double>(m.cells.samples));
   }
   out += fmt::format(

@@ -92,10 +92,11 @@ std::uint64_t next_epoch(const std::string& state) {
   return said.value("epoch", std::uint64_t{0}) + said.value("ended", std::uint64_t{0});
 }
 
-// One run over the minibatches, handing each to `show`.
+// One run over the minibatches, handing each to `show`, which may leave them in `output` for a while.
 class Session {
  public:
-  Session(Reader& reader, const ReadArguments& a, const Plan& plan) : reader_(reader), a_(a), plan_(plan) {}
+  Session(Reader& reader, const ReadArguments& a, const Plan& plan, Output& output)
+      : reader_(reader), a_(a), plan_(plan), output_(output) {}
 
   template <class Show>
   void go(const Show& show) {
@@ -159,8 +160,14 @@ class Session {
   void save_if(std::uint64_t epoch, std::uint64_t minibatches_read) {
     if (!plan_.save_after || plan_.save_after->epoch != epoch || plan_.save_after->minibatches != minibatches_read)
       return;
-    save_state(a_.save_state, reader_.state());
+    save();
     saved_ = true;
+  }
+
+  // A state is of minibatches that were given out: a run that goes on from it does not give them again.
+  void save() {
+    output_.flush();
+    save_state(a_.save_state, reader_.state());
   }
 
   void finish() {
@@ -171,12 +178,13 @@ class Session {
                       "place inside the run, or none for its end",
                       plan_.save_after->minibatches, plan_.save_after->epoch));
     }
-    save_state(a_.save_state, reader_.state());
+    save();
   }
 
   Reader& reader_;
   const ReadArguments& a_;
   const Plan& plan_;
+  Output& output_;
   std::uint64_t given_ = 0, in_epoch_ = 0;
   bool saved_ = false, changed_ = false;
 };
@@ -218,7 +226,7 @@ void run_session(Reader& reader, const ReadArguments& a, const Plan& plan, const
   Text text;
   const PrintOptions print_options{.width = console.width(), .sequences = a.sequences, .colour = console.colour_out()};
   const auto began = std::chrono::steady_clock::now();
-  Session session(reader, a, plan);
+  Session session(reader, a, plan, output);
   std::set<std::string> told;  // notices that were told when the reader was opened
   for (const Notice& notice : reader.source().notices()) told.insert(notice.fault.text());
   try {
@@ -268,7 +276,7 @@ int run_read(const ReadArguments& a, Console& console) {
     Reader reader(corpus.setup);
     console.clear_progress();
     if (!a.state.empty()) {
-      const std::string state = load_state(a.state);
+      const std::string state = load_state(a.state, a.corpus.limits());
       restore(reader, state, a.state);
       const std::uint64_t next = next_epoch(state);
       if (!plan.timeline && next >= plan.end_epoch && !plan.over) {

@@ -30,8 +30,9 @@ int run_report(const ReportArguments& a, Console& console) {
   const std::string text = a.json ? report_json(facts) : report_page(facts);
   if (!to_file) return put_text(text);
   save_file(a.output, text);
-  console.say(fmt::format("{}: {}, {}, {} of advice", a.output, plural(facts.survey.sequences, "sequence"),
-                          plural(facts.survey.check.faults, "fault"), plural(facts.advice.size(), "piece")));
+  console.say(fmt::format("{}: {}, {}, {} of advice", printable(a.output, kPathLength),
+                          plural(facts.survey.sequences, "sequence"), plural(facts.survey.check.faults, "fault"),
+                          plural(facts.advice.size(), "piece")));
   return kDone;
 }
 

@@ -62,7 +62,8 @@ std::string first_place(const Reader& reader, const BatchPlan& plan) {
 }
 
 std::string text(const ResumeArguments& a, const Reader& reader, const Next& next) {
-  std::string out = fmt::format("{} fits {}\n", a.corpus.files[0], a.corpus.files[1]);
+  std::string out =
+      fmt::format("{} fits {}\n", printable(a.corpus.files[0], kPathLength), printable(a.corpus.files[1], kPathLength));
   out += fmt::format("  it stands at sample {} of the run, behind ", count_text(next.position));
   out += next.new_epoch        ? fmt::format("the end of epoch {}\n", next.epoch - 1)
          : next.minibatch == 0 ? fmt::format("the beginning of epoch {}\n", next.epoch)
@@ -103,7 +104,7 @@ int run_verify(const ResumeArguments& a, Console& console) {
     throw UsageError("a state and a corpus are needed; hint: batchfeed resume verify at100.json train.cntk");
   CorpusArguments arguments = a.corpus;
   arguments.files.erase(arguments.files.begin());
-  const std::string state = load_state(a.corpus.files.front());
+  const std::string state = load_state(a.corpus.files.front(), a.corpus.limits());
   Corpus corpus = load_corpus(arguments, console);
   a.drive.apply(corpus, corpus.setup.reader, console);
   corpus.setup.reader.prefetch = false;
@@ -115,8 +116,10 @@ int run_verify(const ResumeArguments& a, Console& console) {
     if (error.fault().kind != FaultKind::state) throw;
     const Fault fault = in_flags(error.fault());
     put_text(a.json ? dump(refused(fault), 2) + "\n"
-                    : fmt::format("{} does not fit {}: {}\n", a.corpus.files[0], a.corpus.files[1],
-                                  fault.what + (fault.hint.empty() ? "" : "; hint: " + fault.hint)));
+                    : printable(fmt::format("{} does not fit {}: {}", a.corpus.files[0], a.corpus.files[1],
+                                            fault.what + (fault.hint.empty() ? "" : "; hint: " + fault.hint)),
+                                kPathLength) +
+                          "\n");
     return kFaults;
   }
   const Next next = next_of(reader, state);

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "command.h"
 #include "convert.h"
@@ -37,10 +39,17 @@ std::string remarks(const Inferred& inferred) {
   return out;
 }
 
-// Writes the names of classes that labels have themselves to a list beside the configuration, which names it.
-void keep_names(Setup& setup, const std::string& output, bool force) {
+// The list of the names of classes that labels have themselves, to be written beside the configuration, which names it;
+// empty: there is none.
+struct StateList {
+  std::string file, text;
+};
+
+// Lets labels that have names of classes themselves take them from a list beside the configuration. Throws Error.
+StateList take_names(Setup& setup, const std::string& output, bool force) {
+  StateList out;
   const auto has_labels = [](const SourceOptions& source) { return std::holds_alternative<MlfOptions>(source); };
-  if (std::all_of(setup.sources.begin(), setup.sources.end(), has_labels)) return;  // no section can be written
+  if (std::all_of(setup.sources.begin(), setup.sources.end(), has_labels)) return out;  // no section can be written
   for (SourceOptions& source : setup.sources) {
     auto* mlf = std::get_if<MlfOptions>(&source);
     if (mlf == nullptr || !mlf->mapping_file.empty() || mlf->labels.empty()) continue;
@@ -49,14 +58,28 @@ void keep_names(Setup& setup, const std::string& output, bool force) {
           fmt::format("{}: its classes have names, which a reader section takes from a list; hint: "
                       "--state-list FILE, or -o writes one",
                       mlf->files.front()));
-    const std::string list = output + ".states";
-    expect_absent(list, force);
-    expect_no_source(list, Format::config, setup, "nothing of it would be left");
-    std::string text;
-    for (const std::string& name : mlf->labels) text += name + "\n";
-    as_asked([&] { save_file(list, text, force); });
-    mlf->mapping_file = list;
+    out.file = output + ".states";
+    expect_absent(out.file, force);
+    expect_no_source(out.file, Format::config, setup, "nothing of it would be left");
+    out.text.clear();
+    for (const std::string& name : mlf->labels) out.text += name + "\n";
+    mlf->mapping_file = out.file;
     mlf->labels.clear();
+  }
+  return out;
+}
+
+// Writes the configuration, and before it the list that it names; none is left of a new list if the configuration
+// cannot be written.
+void save(const std::string& output, const std::string& text, const StateList& states, bool force) {
+  std::error_code none;
+  const bool added = !states.file.empty() && !std::filesystem::exists(states.file, none);
+  if (!states.file.empty()) as_asked([&] { save_file(states.file, states.text, force); });
+  try {
+    as_asked([&] { save_file(output, text, force); });
+  } catch (...) {
+    if (added) std::filesystem::remove(states.file, none);
+    throw;
   }
 }
 
@@ -77,16 +100,16 @@ int run_schema(const SchemaArguments& a, Console& console) {
   damage.expect_allowed();
   damage.tell_rest();
   if (to_file) expect_no_source(a.output, Format::config, corpus.setup, "nothing of it would be left");
-  keep_names(corpus.setup, to_file ? a.output : std::string(), a.force);
+  const StateList states = take_names(corpus.setup, to_file ? a.output : std::string(), a.force);
   const std::string section = as_asked([&] { return reader_section(corpus.setup, streams); });
   std::string text =
       fmt::format("# Streams as the data suggest them.\n{}{} = [\n{}]\n",
                   corpus.inferred ? remarks(*corpus.inferred) : "", a.section, indented(section, "    "));
   if (to_file) {
-    as_asked([&] { save_file(a.output, text, a.force); });
+    save(a.output, text, states, a.force);
     if (!a.json) {
-      console.say(
-          fmt::format("{}: {}; batchfeed read {} reads it", a.output, plural(streams.size(), "stream"), a.output));
+      console.say(fmt::format("{0}: {1}; batchfeed read {0} reads it", printable(a.output, kPathLength),
+                              plural(streams.size(), "stream")));
       return kDone;
     }
   }

@@ -88,7 +88,7 @@ std::string summary(const Named& named, const std::vector<ConvertResult>& result
   Table table({"file", "sequences", "part", "samples", "size"});
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ConvertResult& r = results[i];
-    table.row({named.targets[i], count_text(r.sequences),
+    table.row({printable(named.targets[i], kPathLength), count_text(r.sequences),
                fmt::format("{:.4g} %", 100 * static_cast<double>(r.sequences) / static_cast<double>(all)),
                count_text(r.samples), bytes_text(r.bytes)});
   }

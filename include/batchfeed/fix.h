@@ -20,7 +20,8 @@ struct FixOptions {
   std::optional<KeyMode> keys = {};  // text: how ids are compared; unset: as fits the first id
   bool skip_sequence_ids = false;    // text: each line is a sequence, whatever its id
   Limits limits = {};
-  Progress progress = {};  // bytes; may throw to give up
+  FileSystem file_system = {};  // of the file that is mended; the target is where it is named
+  Progress progress = {};       // bytes; may throw to give up
 };
 
 // One kind of repair.

@@ -244,6 +244,7 @@ CheckResult check_stream(int descriptor, const std::string& name, const CtfOptio
   }
   Feed feed(name, std::move(head.text), input, limits);
   CheckResult result = ctf::check_stream(feed.descriptor(), name, declared, limits, check, report, keys);
+  result.sources = 1;
   for (const Notice& notice : odd) {
     ++result.warnings;
     ++result.by_id[notice.fault.id];

@@ -25,6 +25,7 @@ template <class T>
 bool same(T a, T b, double tolerance) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return true;
   const double x = static_cast<double>(a), y = static_cast<double>(b);
+  if (std::isinf(x) || std::isinf(y)) return false;  // no tolerance reaches infinity, which would multiply it
   return std::abs(x - y) <= tolerance * std::max({1.0, std::abs(x), std::abs(y)});
 }
 

@@ -80,6 +80,19 @@ TEST(CompareRows, SaysWhatDiffersFirst) {
   }
 }
 
+TEST(CompareRows, NoToleranceMakesInfinityTheSameAsAnotherValue) {
+  const testing::ScratchFolder folder;
+  const std::pair<const char*, const char*> cases[] = {
+      {"0 |v 1e999 0", "0 |v 5 0"}, {"0 |v 5 0", "0 |v 1e999 0"}, {"0 |v 1e999 0", "0 |v -1e999 0"}};
+  for (const auto& [first, second] : cases) {
+    for (const Element element : {Element::f32, Element::f64}) {
+      const Text a(folder, "a", first, element), b(folder, "b", second, element);
+      EXPECT_TRUE(compare_rows(a.source->streams(), a.chunk, 0, b.chunk, 0, 0.5).differ) << first << second;
+      EXPECT_FALSE(compare_rows(a.source->streams(), a.chunk, 0, a.chunk, 0, 0.5).differ) << first;
+    }
+  }
+}
+
 TEST(CompareRows, TheSampleThatDiffersIsNumbered) {
   const testing::ScratchFolder folder;
   const Text a(folder, "a", "0 |v 1 2\n0 |v 3 4\n0 |v 5 6\n", Element::f32);

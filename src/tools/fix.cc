@@ -35,10 +35,10 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   std::error_code none;
   if (std::filesystem::equivalent(path, target, none))
     refuse("fix.same-file", target, "a file is not mended in place", "name a new file");
-  const Format format = detect_format(path);
+  const Format format = detect_format(path, options.file_system, options.limits);
   if (format != Format::ctf && format != Format::cbf)
     refuse("fix.format", path, "only text and binary corpora can be mended", "`check()` lists what is wrong");
-  const io::File file(path);
+  const io::File file(path, options.file_system);
   std::array<std::byte, compressed::kHeadBytes> head{};
   file.read(0, std::span(head).first(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), head.size()))));
   if (compressed::codec_of(head) != compressed::Codec::none)
@@ -49,7 +49,7 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   io::AtomicFile out(target, {.replace = options.force});
   std::vector<Fix> fixes = format == Format::ctf ? ctf::mend(file, out, options) : cbf::mend(file, out, options);
   cbf::commit_without_keys(out, target, options.force);
-  if (has_keys) copy(io::File(keys), cbf::keys_path(target));
+  if (has_keys) copy(io::File(keys, options.file_system), cbf::keys_path(target));
   return fixes;
 }
 

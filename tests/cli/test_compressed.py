@@ -279,3 +279,15 @@ def test_bench_tells_unpacking_by_the_files_content(batchfeed, write):
         assert "unpack and parse" in done.out
     write("a.zst", text().encode())
     assert "unpack" not in batchfeed("bench", "a.zst").out
+
+
+def test_a_window_that_is_allowed_is_for_every_look_at_a_file(batchfeed, write):
+    text = b"0 |v 1 2\n1 |v 3 4\n"
+    write("a.ctf", text)
+    # A frame that asks for a window of 256 MiB, with one block that is stored.
+    write("a.ctf.zst", b"\x28\xb5\x2f\xfd\x00\x90" + struct.pack("<I", len(text) << 3 | 1)[:3] + text)
+    refused = batchfeed("diff", "a.ctf", "a.ctf.zst")
+    assert refused.code == 3 and "needs a window of more than 134217728 bytes" in refused.err
+    for allowed in (("--unpack-window-bytes", "1G"), ("--raise", "unpack_window_bytes=1073741824")):
+        assert batchfeed("diff", "a.ctf", "a.ctf.zst", *allowed).code == 0
+        assert "it is compressed; hint: mend the unpacked file" in batchfeed("check", "a.ctf.zst", "--fix", "b.ctf", *allowed).err

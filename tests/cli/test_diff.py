@@ -89,3 +89,11 @@ def test_what_is_no_number_has_many_forms(batchfeed, write):
 def test_trouble_is_neither_0_nor_1(batchfeed, write, arguments, code):
     write("a.ctf", TEXT)
     assert batchfeed("diff", *arguments).code == code
+
+
+def test_infinity_is_within_no_tolerance(batchfeed, write):
+    write("a.ctf", "0 |v 1e999\n1 |v 2\n"), write("b.ctf", "0 |v 5\n1 |v 2.25\n"), write("c.ctf", "0 |v -1e999\n1 |v 2\n")
+    for other in ("b.ctf", "c.ctf"):
+        done = batchfeed("diff", "a.ctf", other, "--tolerance", "0.2", "--json").json
+        assert not done["equal"] and (done["changed"], done["same"]) == (1, 1), done
+    assert batchfeed("diff", "a.ctf", "a.ctf", "--tolerance", "0.2").code == 0

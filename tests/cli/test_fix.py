@@ -110,3 +110,10 @@ def test_check_says_what_fix_would_do(batchfeed, write):
         done = batchfeed("check", name)
         assert "ctf.repeated-id" in done.out and (words in done.out) == can, (name, done.out)
         assert (batchfeed("check", name, "--fix", f"{name}.mended").code == 0) == can
+
+
+def test_the_limits_of_the_command_line_hold_for_what_is_mended(batchfeed, write):
+    write("a.ctf", "0 |v " + " 1" * 400_000 + "\n")
+    done = batchfeed("check", "a.ctf", "--fix", "b.ctf", "--raise", "line_bytes=600000")
+    assert done.code == 3 and "a.ctf:1 (byte 0): the line has more than 600000 bytes" in done.err, done.err
+    assert not (batchfeed.folder / "b.ctf").exists()

@@ -109,6 +109,7 @@ def test_a_slip_in_a_name_makes_no_stream(batchfeed, write):  # infer.rare-strea
     write("a.ctf", GOOD + "17 |w 1\n")  # a line without a stream that is read is no sequence whose id comes back
     for arguments, text in (["a.ctf"], b""), (["-"], (batchfeed.folder / "a.ctf").read_bytes()):
         assert batchfeed("check", *arguments, "--json", stdin=text).json["by_id"] == {"infer.rare-stream": 1}
+        assert batchfeed("check", *arguments, "--json", stdin=text).json["sources"] == 1
     write("b.ctf", GOOD.replace("|v 1 1", "|w 1 1").replace("|v 2 1", "|w 2 1").replace("|v 3 1", "|w 3 1").replace("|v 4 1", "|w 4 1"))
     assert "  w " in batchfeed("info", "b.ctf").out  # one in ten is no slip
 

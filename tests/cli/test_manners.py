@@ -163,6 +163,25 @@ def test_names_of_files_that_are_read_do_not_steer_it_either(batchfeed, tmp_path
         assert "a\\x1b]0;title\\x07\\xc2\\x9b31m\\xe2\\x80\\xae.htk" in done.err + done.out, arguments
 
 
+def test_names_of_files_in_summaries_and_in_what_is_refused_do_not_steer_it_either(batchfeed, tmp_path):
+    steering = "a\x1b[31m\u202e"
+    (tmp_path / f"{steering}.ctf").write_text("0 |v 1 |t 1:1\n1 |v 2 |t 0:1\n2 |v 3 |t 0:1\n")
+    section = f'[ readerType = "CNTKTextFormatReader" ; file = "{steering}.ctf" ; randomize = false ; input = [ v = [ dim = 1 ; format = "dense" ] ] ]'
+    (tmp_path / f"{steering}.cntk").write_text(f"reader = {section}\n")
+    (tmp_path / "a.cntk").write_text(f"include={steering}.cntk\n")
+    for code, arguments in ((0, ["check", "a.cntk", "--fix", "mended.ctf"]), (0, ["config", "show", "a.cntk"]),
+                            (0, ["split", f"{steering}.ctf", "--part", f"1{steering}.ctf=0.3", "--part", "2.ctf", "--exact"]),
+                            (0, ["schema", f"{steering}.ctf", "-o", f"b{steering}.cntk"]), (0, ["report", f"{steering}.ctf", "-o", f"{steering}.html"]),
+                            (0, ["plan", f"{steering}.ctf", f"{steering}.ctf", "--mix-weights", "1,1"]), (0, ["bench", f"{steering}.ctf", "--compare", "a.cntk"]),
+                            (0, ["read", "a.cntk", "--save-state", steering, "--format", "none", "-v"]), (0, ["resume", "verify", steering, "a.cntk"]),
+                            (1, ["resume", "verify", steering, f"{steering}.ctf"]), (2, ["schema", f"{steering}.cntk"]),
+                            (2, ["convert", f"{steering}.ctf", "c.ctf", "--rename", steering]), (2, ["help", steering])):
+        done = batchfeed(*arguments)
+        assert done.code == code, (arguments, done.err)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", done.err + done.out), arguments
+        assert "\\x1b[31m\\xe2\\x80\\xae" in done.err + done.out or "-v" in arguments, arguments
+
+
 def test_a_manual_page_takes_the_place_of_a_link(batchfeed, tmp_path):
     (tmp_path / "precious").write_text("mine")
     (tmp_path / "man1").mkdir()

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: MIT
 """resume verify: does a state fit, and what would come next; config show: where values come from."""
 import json
+import os
+import subprocess
+
+import pytest
+
+from conftest import BINARY
 
 
 def test_what_it_announces_is_what_comes(batchfeed, corpus):
@@ -78,3 +84,27 @@ def test_every_rank_can_save_after_the_last_minibatch_of_a_timeline(batchfeed, w
             assert done.code == 0, (n, k, given, done.err)
             assert batchfeed(*run, "--rank", k, "--state", f"s{k}.json").lines == []
     assert shareless
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("where", [(), ("--after", "0:2")])
+def test_no_state_is_saved_of_minibatches_that_nobody_got(batchfeed, corpus, where):
+    config = corpus(20)
+    with open("/dev/full", "wb") as full:
+        run = [BINARY, "read", config, "--minibatch-size", "8", "--limit", "3", "--save-state", "s.json", *where]
+        assert subprocess.run(run, cwd=batchfeed.folder, stdout=full, stderr=subprocess.PIPE, timeout=60).returncode == 3
+    assert not (batchfeed.folder / "s.json").exists()
+
+
+def test_a_state_may_be_as_large_as_the_command_line_allows(batchfeed, corpus, tmp_path):
+    run = ("read", corpus(20), "--minibatch-size", 8)
+    batchfeed(*run, "--limit", 1, "--save-state", "s.json")
+    rest = batchfeed(*run, "--state", "s.json").out
+    with open(tmp_path / "s.json", "a") as state:
+        state.write(" " * (17 << 20) + "\n")
+    verify = ("resume", "verify", "s.json", *run[1:])
+    for words in ((*run, "--state", "s.json"), verify):
+        refused = batchfeed(*words)
+        assert refused.code == 3 and "allow more with --raise state_bytes=N" in refused.err
+    assert batchfeed(*run, "--state", "s.json", "--raise", "state_bytes=33554432").out == rest
+    assert batchfeed(*verify, "--raise", "state_bytes=33554432").code == 0

@@ -148,3 +148,17 @@ def test_a_folder_that_is_closed_to_a_pattern_is_told_once(command):  # open.clo
         done = subprocess.run([program, *command.split()], cwd=folder, capture_output=True, text=True, check=False, **somebody)
         closed.chmod(0o755)
     assert done.returncode == 0 and (done.stdout + done.stderr).count(f"'a/{command.split()[1][2:]}' is closed to us: files that the pattern would name") == 1
+
+
+def test_nothing_from_elsewhere_is_copied_to_be_mended(batchfeed, folders, write):
+    write("far.cntk", TRAIN.format("out/x.ctf"))
+    write("link.cntk", TRAIN.format("in/link.ctf"))
+    write("near.cntk", TRAIN.format("in/x.ctf"))
+    (folders / "in" / "link.ctf").symlink_to("../out/x.ctf")
+    for source in ("far.cntk", "link.cntk", "out/x.ctf", "in/link.ctf"):
+        done = batchfeed("check", source, "--fix", "in/mended.ctf", "--root", "in")
+        assert done.code == 3 and "lies outside the folders that may be read" in done.err, (source, done.out, done.err)
+        assert not (folders / "in" / "mended.ctf").exists()
+    for source, target in (("near.cntk", "in/a.ctf"), ("in/x.ctf", "in/b.ctf"), ("near.cntk", "c.ctf"), ("in/x.ctf", "out/d.ctf")):
+        done = batchfeed("check", source, "--fix", target, "--root", "in")
+        assert done.code == 0 and (folders / target).read_text() == TEXT, (source, target, done.out, done.err)

@@ -247,3 +247,37 @@ def test_tables_of_others_are_told_by_their_looks(batchfeed, write):
         write(name, text)
         done = batchfeed("info", name)
         assert done.code == 3 and done.err.startswith(f"{name}: neither a configuration nor a corpus") and words in done.err
+
+@pytest.mark.parametrize("command", [["convert", "part.scp", "x.scp"], ["convert", "part.scp", "x.htk"], ["convert", "part.scp", "x.htk", "--to", "cbf"],
+                                     ["merge", "part.scp", "-o", "x.scp"], ["shuffle", "part.scp", "-o", "x.scp"]])
+def test_an_archive_is_not_replaced_by_what_another_list_names_of_it(batchfeed, write, tmp_path, command):
+    write("x.htk", htk(range(12))), write("x.scp", "u.mfc=x.htk[0,2]\nv.mfc=x.htk[3,5]\n"), write("part.scp", "u.mfc=x.htk[0,1]\n")
+    done = batchfeed(*command, "--force")
+    assert done.code == 2 and "'x.htk' is what is read, and only a part of it would be left" in done.err, done.err
+    assert (tmp_path / "x.htk").read_bytes() == htk(range(12))
+    assert batchfeed("convert", "x.scp", "x.scp", "--force").code == 0
+
+
+@pytest.mark.parametrize("source", ["other.scp", "other.cntk"])
+def test_a_folder_of_features_is_not_replaced_by_what_another_list_names_of_it(batchfeed, write, tmp_path, source):
+    (tmp_path / "x.htk/d").mkdir(parents=True)
+    files = {name: htk(range(4)) for name in ("u.htk", "d/v.htk")}
+    for name, content in files.items():
+        (tmp_path / "x.htk" / name).write_bytes(content)
+    write("x.scp", "u.htk=x.htk/u.htk[0,1]\nd/v.htk=x.htk/d/v.htk[0,1]\n"), write("other.scp", "d/v.htk=x.htk/d/v.htk[0,1]\n")
+    write("other.cntk", 'reader = [ deserializers = ( [ type = "HTKFeatureDeserializer" ; module = "HTKDeserializers"\n'
+                        'input = [ f = [ dim = 2 ; contextWindow = 3 ; scpFile = "other.scp" ] ] ] ) ]\n')
+    done = batchfeed("convert", source, "x.scp", "--layout", "files", "--force")
+    assert done.code == 2 and " is what is read, and only a part of it would be left" in done.err, done.err
+    assert {name: (tmp_path / "x.htk" / name).read_bytes() for name in files} == files
+    assert batchfeed("convert", "x.scp", "x.scp", "--layout", "files", "--force").code == 0
+
+
+def test_a_schema_that_cannot_be_written_leaves_no_list_of_states(batchfeed, corpus, write, tmp_path):
+    write("more.scp", "w.mfc=in.htk[0,0]\n")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    for words in (["in.scp", "more.scp", "in.mlf", "-o", "a.cntk"], ["in.scp", "in.mlf", "-o", "$.cntk"]):
+        assert batchfeed("schema", *words).code == 2
+        assert sorted(p.name for p in tmp_path.iterdir()) == before, words
+    assert batchfeed("schema", "in.scp", "in.mlf", "-o", "a.cntk").code == 0 and batchfeed("check", "a.cntk").code == 0
+    assert (tmp_path / "a.cntk.states").read_text() == "b\nsil\n"

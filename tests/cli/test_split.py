@@ -128,3 +128,20 @@ def test_shuffle_is_a_permutation_that_the_seed_decides(batchfeed, labelled):
     assert batchfeed("merge", "all.ctf", "-o", "e.ctf", "--shuffle", "--seed", 1).code == 0
     assert keys(batchfeed, "e.ctf") == order[0]
     assert batchfeed("shuffle", "all.ctf").code == 2 and batchfeed("shuffle", "all.ctf", "-o", "a.ctf").code == 2
+
+
+@pytest.mark.parametrize("option", [("--section", "Train.reader"), ("--set", "Train=[reader=[randomize=false]]")], ids=lambda o: o[0])
+def test_a_section_is_for_the_configurations_among_corpora(batchfeed, corpus, option):
+    config = corpus(9)
+    batchfeed("convert", config, "b.cbf")
+    for files in ((config, "b.cbf"), ("b.cbf", config)):
+        done = batchfeed("merge", *files, "-o", "all.ctf", "--force", "--json", *option)
+        assert done.code == 0 and done.json["sequences"] == 18, done.err
+        done = batchfeed("plan", *files, "--mix-weights", "1,1", "--json", *option)
+        assert done.code == 0, done.err
+        assert batchfeed("bench", files[0], "--compare", files[1], *option).code == 0
+        assert batchfeed("diff", *files, *option).code == 0
+    for words in (["merge", "b.cbf", "b.cbf", "-o", "none.ctf"], ["plan", "b.cbf", "b.cbf", "--mix-weights", "1,1"],
+                  ["bench", "b.cbf", "--compare", "b.cbf"]):
+        refused = batchfeed(*words, *option)
+        assert refused.code == 3 and f"b.cbf: is no configuration, which {option[0]} is for" in refused.err, words
