@@ -132,9 +132,7 @@ Corpus load_mixture(const CorpusArguments& arguments, Console& console, const Re
                                  plural(arguments.mix_weights.size(), "weight"),
                                  plural(arguments.files.size(), "file")));
   }
-  std::vector<CorpusArguments> each;
-  for (const std::string& file : arguments.files) each.emplace_back(arguments).files = {file};
-  for_configurations_alone(each);
+  std::vector<CorpusArguments> each = one_by_one(arguments, arguments.files);
   Corpus out;
   for (std::size_t i = 0; i < each.size(); ++i) {
     Corpus corpus = load_one(each[i], console, report);
@@ -181,6 +179,14 @@ bool wants_notes(Setup& setup) {
 Progress indexing(const CorpusArguments& arguments, Console& console) {
   return console.progress(
       fmt::format("indexing {}", std::filesystem::path(arguments.files.front()).filename().string()));
+}
+
+std::vector<CorpusArguments> one_by_one(CorpusArguments arguments, const std::vector<std::string>& files) {
+  std::vector<CorpusArguments> each;
+  arguments.files.clear();  // of thousands, each would hold the names of all
+  for (const std::string& file : files) each.emplace_back(arguments).files = {file};
+  for_configurations_alone(each);
+  return each;
 }
 
 void for_configurations_alone(std::vector<CorpusArguments>& each) {

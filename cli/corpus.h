@@ -65,6 +65,9 @@ struct Corpus {
 // any, and the others are not taken for one. Throws Error.
 void for_configurations_alone(std::vector<CorpusArguments>& each);
 
+// The same arguments for each of these files, a corpus each. Throws Error.
+std::vector<CorpusArguments> one_by_one(CorpusArguments arguments, const std::vector<std::string>& files);
+
 // Throws Error. `console` shows progress, and receives notices if `report` is empty.
 Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Report& report = {});
 

@@ -36,10 +36,8 @@ int run_merge(const MergeArguments& a, Console& console) {
   if (!a.shuffle && (a.seed || a.memory))
     throw UsageError(fmt::format("{} without --shuffle changes nothing; hint: add --shuffle, or leave it out",
                                  a.seed ? "--seed" : "--memory"));
-  std::vector<CorpusArguments> each;
-  for (const std::string& file : expand_files(a.corpus.files, {}, a.corpus.limits(), console.report()))
-    each.emplace_back(a.corpus).files = {file};
-  for_configurations_alone(each);
+  const std::vector<CorpusArguments> each =
+      one_by_one(a.corpus, expand_files(a.corpus.files, {}, a.corpus.limits(), console.report()));
   std::vector<Corpus> loaded = load_corpora(each, console);
   std::vector<std::shared_ptr<const Source>> corpora;
   std::vector<const Setup*> setups;
