@@ -94,6 +94,28 @@ LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, co
       block_(std::max<std::size_t>(block, 1)),
       offset_(offset) {}
 
+bool LineBlocks::skip_line(std::uint64_t stop) {
+  buffer_.reserve(kFront + block_ + 1);
+  while (offset_ < stop) {
+    buffer_.resize(kFront);
+    const std::size_t got =
+        fill_(buffer_.data() + kFront, static_cast<std::size_t>(std::min<std::uint64_t>(block_, stop - offset_)));
+    if (got == 0) return false;
+    filled_ = kFront + got;
+    buffer_.resize(filled_);
+    const void* const newline = std::memchr(buffer_.data() + kFront, '\n', got);
+    if (newline == nullptr) {
+      offset_ += got;
+      continue;
+    }
+    begin_ = end_ = static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) + 1;
+    offset_ += end_ - kFront;
+    skipped_ = true;
+    return offset_ < stop;
+  }
+  return false;
+}
+
 bool LineBlocks::next() {
   offset_ += end_ - begin_;
   const std::size_t rest = filled_ - end_;
@@ -101,7 +123,13 @@ bool LineBlocks::next() {
   if (rest != 0) std::memmove(buffer_.data() + kFront, buffer_.data() + end_, rest);
   begin_ = end_ = kFront;
   filled_ = kFront + rest;
-  std::size_t searched = filled_;  // what was left holds no newline
+  std::size_t searched = filled_;  // what was left holds no newline, but behind skip_line()
+  if (std::exchange(skipped_, false)) {
+    if (const void* const last = ::memrchr(buffer_.data() + kFront, '\n', rest); last != nullptr) {
+      end_ = static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.data()) + 1;
+      return true;
+    }
+  }
   while (!at_end_) {
     buffer_.resize(filled_);
     // Fill the block; where a line is longer than that, double it, up to what a line may have.

@@ -50,6 +50,9 @@ class LineBlocks {
   LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,
              std::size_t block = kBlock);
 
+  // Before the first next(): passes over the line that `offset` lies in, without keeping it. False: none begins behind
+  // it, or not before `stop`.
+  bool skip_line(std::uint64_t stop);
   // The next block of at least one line, or false. A last line without a newline is given one.
   bool next();
 
@@ -67,6 +70,7 @@ class LineBlocks {
   std::size_t block_;
   std::size_t begin_ = kFront, end_ = kFront;  // the block
   std::size_t filled_ = kFront;                // bytes in the buffer: the block and the start of the next line
+  bool skipped_ = false;                       // more lines may lie behind the block, which skip_line() left
   std::uint64_t offset_;
   bool at_end_ = false;
   bool added_newline_ = false;
