@@ -2,14 +2,11 @@
 #include "formats/ctf/blocks.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/counted.h"
 
@@ -46,43 +43,6 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
     state->at += n;
     return n;
   };
-}
-
-namespace {
-
-constexpr std::size_t kLargestSpare = 4 << 20;
-
-// Without a lock: in a forked child the thread that held it would not exist. Who finds no spare block makes one more.
-using Spares = std::vector<std::atomic<Buffer<char>*>>;
-
-Spares& spares() {
-  static auto* const all =  // never destroyed: threads may outlive static objects
-      new Spares(2 * std::max(std::thread::hardware_concurrency(), 8U));
-  return *all;
-}
-
-}  // namespace
-
-SpareBlock::SpareBlock() {
-  for (auto& spare : spares()) {
-    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
-    buffer_.reset(spare.exchange(nullptr, std::memory_order_acquire));
-    if (!buffer_) continue;
-    buffer_->clear();
-    return;
-  }
-  buffer_ = std::make_unique<Buffer<char>>();
-}
-
-SpareBlock::~SpareBlock() {
-  if (buffer_->capacity() == 0 || buffer_->capacity() > kLargestSpare) return;
-  for (auto& spare : spares()) {
-    Buffer<char>* none = nullptr;
-    if (!spare.compare_exchange_strong(none, buffer_.get(), std::memory_order_release, std::memory_order_relaxed))
-      continue;
-    static_cast<void>(buffer_.release());
-    return;
-  }
 }
 
 LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,

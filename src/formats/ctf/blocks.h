@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
+#include "base/spare.h"
 #include "io/file.h"
 #include "io/room.h"
 
@@ -25,19 +25,7 @@ using Fill = std::function<std::size_t(char* to, std::size_t size)>;
 // on a fresh handle; the file must still be the same.
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
 
-// Lends the memory of a block, which all files share: a corpus may have thousands, each of which is read once in a
-// while. As many blocks as were in use at once are kept, at most two for each CPU, or 16. Thread-safe.
-class SpareBlock {
- public:
-  SpareBlock();
-  ~SpareBlock();
-  SpareBlock(const SpareBlock&) = delete;
-  SpareBlock& operator=(const SpareBlock&) = delete;
-  Buffer<char>& operator*() noexcept { return *buffer_; }
-
- private:
-  std::unique_ptr<Buffer<char>> buffer_;
-};
+using SpareBlock = Spare<char>;  // memory of a block
 
 class LineBlocks {
  public:
