@@ -68,11 +68,16 @@ TEST(Fix, EntriesAreSortedAndEqualOnesKeepTheirOrder) {
   EXPECT_EQ(ctf::sort_entries("1 |t 5:1  3:2 5:9 |v 3 1 |s 2:1 1:1\t|# 9:1 2:1", out), 2u);
   EXPECT_EQ(out, "1 |t 3:2 5:1 5:9 |v 3 1 |s 1:1 2:1\t|# 9:1 2:1");
   for (const char* same :
-       {"|t 5:1 3:", "|t 5:1 x:2", "|t 5: 3:1", "|t 5:1 3 2:1", "|# 5:1 |# 3:1 2:1", "|t 5:1", "| 5:1 2:1", "|", ""}) {
+       {"|t 5:1 3:", "|t 5:1 x:2", "|t 5: 3:1", "|t 5:1 3 2:1", "|# 5:1 |# 3:1 2:1", "|t 5:1", "| 5:1 2:1", "|", "",
+        // Behind a byte of control is garbage.
+        "|t 5:1\r3:2", "|t 5:1\x01 3:2 |v 1", "|t 5:1 4:1 \xC2\xA0 3:2", "|t 5:1\xC2\xA0 3:2", "|t\r5:1 3:2"}) {
     out.clear();
     EXPECT_EQ(ctf::sort_entries(same, out), 0u) << same;
     EXPECT_EQ(out, same);
   }
+  out.clear();
+  EXPECT_EQ(ctf::sort_entries("|t 5:1 3:2\r|s 2:1 1:1 \x01\r\xC2\xA0", out), 2u);
+  EXPECT_EQ(out, "|t 3:2 5:1\r|s 1:1 2:1 \x01\r\xC2\xA0");
 }
 
 TEST(Fix, PlacesNameTheOldFile) {

@@ -36,9 +36,9 @@ bool is_file(const std::string& name, const std::string& place) {
   io::fail("examine", name, errno);
 }
 
-bool wrote(const std::string& name) {
-  if (!is_file(name, name)) return false;
-  const io::File file(name);
+bool wrote(const std::string& name, const FileSystem& file_system = {}) {
+  if (!is_file(name, io::located(name, file_system))) return false;
+  const io::File file(name, file_system);
   std::string head(kKeysHead.size(), '\0');
   if (file.size() < head.size()) return false;
   file.read(0, std::as_writable_bytes(std::span(head)));
@@ -60,12 +60,13 @@ void refuse_foreign_keys(const std::string& path) {
   if (std::filesystem::exists(std::filesystem::symlink_status(name, none)) && !wrote(name)) io::refuse_existing(name);
 }
 
-bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes) {
+bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes,
+                    const FileSystem& file_system) {
   const std::string name = keys_path(path);
   if (is_url(path)) return false;
   try {
-    if (!wrote(name)) return false;
-    const io::File file(name);
+    if (!wrote(name, file_system)) return false;
+    const io::File file(name, file_system);
     const std::string trailer = keys_trailer(sequences, bytes);
     if (file.size() < kKeysHead.size() + trailer.size()) return true;
     std::string end(trailer.size(), '\0');

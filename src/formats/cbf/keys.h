@@ -29,7 +29,8 @@ std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
 void refuse_foreign_keys(const std::string& path);
 
 // Whether there is a PATH.keys of batchfeed's that belongs to other data, and so is ignored; worth a notice.
-bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes);
+bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes,
+                    const FileSystem& file_system = {});
 
 // Calls file.commit() and deletes the PATH.keys of an older file, which readers would trust if its numbers fit. With
 // `replace` they are deleted before the commit, else after it: until it succeeds, they may belong to another writer

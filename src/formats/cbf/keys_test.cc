@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <string>
 #include <utility>
 
 #include "formats/cbf/golden_testing.h"
@@ -46,6 +48,17 @@ TEST(CbfKeys, ThatTheSystemDoesNotShowAreNoNumbers) {
         [&](const Call& call) { return call.name == "stat" && std::exchange(first, false) ? error : 0; });
     EXPECT_EQ(opened.source->key_text(0), error == EINTR ? "a" : "0");
   }
+}
+
+// A relative path counts from the folder in which the corpus was named, for its keys as for itself.
+TEST(CbfKeys, OfOtherDataAreFoundWhereTheDataAre) {
+  const ScratchFolder here, elsewhere;
+  const FileSystem files{.folder = std::filesystem::path(here / "x").parent_path()};
+  const FileSystem others{.folder = std::filesystem::path(elsewhere / "x").parent_path()};
+  here.write("x.cbf.keys", std::string(kKeysHead) + "a\n" + keys_trailer(1, 100));
+  EXPECT_FALSE(has_other_keys("x.cbf", 1, 100, files));
+  EXPECT_TRUE(has_other_keys("x.cbf", 2, 100, files));
+  EXPECT_FALSE(has_other_keys("x.cbf", 2, 100, others));
 }
 
 }  // namespace

@@ -2,25 +2,56 @@
 #include "formats/cbf/nearby.h"
 
 #include <algorithm>
-#include <new>
+#include <utility>
+
+#include "base/fork_safe.h"
 
 namespace batchfeed::cbf {
 
+namespace {
+
+std::mutex files_mutex;
+
+// Those that keep blocks, the one with the latest first.
+std::vector<const Nearby*>& files() {
+  static auto* const all = new std::vector<const Nearby*>;  // never destroyed: sources may outlive static objects
+  return *all;
+}
+
+}  // namespace
+
+Nearby::~Nearby() {
+  const auto lock = hold<files_mutex>();
+  std::erase(files(), this);
+}
+
+// Without a lock of its own, which others wait for while they hold that of all files.
+void Nearby::enter_files() const {
+  const auto lock = hold<files_mutex>();
+  std::vector<const Nearby*>& all = files();
+  all.reserve(kFiles + 1);
+  std::erase(all, this);
+  all.insert(all.begin(), this);
+  if (all.size() <= kFiles) return;
+  const Nearby& idle = *all.back();
+  all.pop_back();
+  // In a forked child, a thread of the parent may hold it for good.
+  const std::unique_lock its(idle.mutex_, std::try_to_lock);
+  if (!its) return;
+  idle.blocks_.clear();
+  idle.reads_.clear();
+}
+
 Nearby::Lease::~Lease() {
-  if (!scratch_ && !block_) return;
+  if (!block_) return;
   const std::lock_guard lock(owner_->mutex_);  // orders the last read of this memory before its next use
   block_.reset();
-  if (!scratch_) return;
-  try {
-    owner_->scratch_.push_back(std::move(scratch_));
-  } catch (const std::bad_alloc&) {  // the memory goes to the system
-  }
 }
 
 Feed Nearby::Lease::feed() const {
   if (!block_) {
     owner_->file_->will_read(begin_, end_);
-    return Feed(*owner_->file_, begin_, end_, *scratch_);
+    return Feed(*owner_->file_, begin_, end_, **scratch_);
   }
   const auto size = static_cast<std::size_t>(end_ - begin_);
   return Feed(block_->bytes.span().subspan(static_cast<std::size_t>(begin_ - block_->begin), size), begin_);
@@ -37,14 +68,7 @@ Nearby::Lease Nearby::prefix(std::uint64_t begin, std::uint64_t end, std::uint64
 
 Nearby::Lease Nearby::part(std::uint64_t begin, std::uint64_t end) const {
   Lease lease(this, begin, end);
-  {
-    const std::lock_guard lock(mutex_);
-    if (!scratch_.empty()) {
-      lease.scratch_ = std::move(scratch_.back());
-      scratch_.pop_back();
-    }
-  }
-  if (!lease.scratch_) lease.scratch_ = std::make_unique<Buffer<std::byte>>();
+  lease.scratch_.emplace();
   return lease;
 }
 
@@ -73,6 +97,7 @@ std::shared_ptr<Nearby::Lease::Block> Nearby::block(std::uint64_t begin, std::ui
   fresh->bytes.resize(static_cast<std::size_t>(stop - begin));
   file_->read(begin, {fresh->bytes.data(), fresh->bytes.size()});
   if (!forward) return fresh;
+  enter_files();
   const std::lock_guard lock(mutex_);
   blocks_.insert(blocks_.begin(), fresh);
   if (blocks_.size() > kBlocks) blocks_.pop_back();

@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/piece.h"
+#include "base/spare.h"
 #include "formats/cbf/feed.h"
 #include "io/file.h"
 
@@ -25,9 +27,11 @@ class Nearby {
   static constexpr std::uint64_t kBlock = piece_bytes(1 << 20);
 
   explicit Nearby(const io::File& file) : file_(&file) {}
+  ~Nearby();
+  Nearby(const Nearby&) = delete;
+  Nearby& operator=(const Nearby&) = delete;
 
-  // Access to bytes of one chunk: feeds of it are valid as long as it lives. Must not outlive the Nearby, which gets
-  // its memory back.
+  // Access to bytes of one chunk: feeds of it are valid as long as it lives. Must not outlive the Nearby.
   class Lease {
    public:
     Lease(Lease&&) = default;
@@ -45,8 +49,8 @@ class Nearby {
 
     const Nearby* owner_;
     std::uint64_t begin_, end_;
-    std::shared_ptr<Block> block_;                // tiny chunks
-    std::unique_ptr<Buffer<std::byte>> scratch_;  // others
+    std::shared_ptr<Block> block_;             // tiny chunks
+    std::optional<Spare<std::byte>> scratch_;  // others
   };
 
   Lease chunk(std::uint64_t begin, std::uint64_t end) const { return prefix(begin, end, end - begin); }
@@ -57,6 +61,9 @@ class Nearby {
 
  private:
   static constexpr std::size_t kBlocks = 4;
+  // Files that keep blocks: a corpus may have thousands, and the one that was longest without a new block loses its
+  // own.
+  static constexpr std::size_t kFiles = 16;
   // A tiny chunk behind one lately read is read with kGrowth times as many bytes as that one, kFirstBlock to kBlock.
   // The first block is small, as chunks in random order follow one another by chance too.
   static constexpr std::uint64_t kFirstBlock = piece_bytes(16 << 10), kGrowth = 4;
@@ -66,12 +73,12 @@ class Nearby {
 
   std::shared_ptr<Lease::Block> block(std::uint64_t begin, std::uint64_t end) const;
   std::shared_ptr<Lease::Block> unused_block() const;
+  void enter_files() const;
 
   const io::File* file_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Buffer<std::byte>>> scratch_;  // idle
-  mutable std::vector<std::shared_ptr<Lease::Block>> blocks_;        // most recent first
-  mutable std::vector<Read> reads_;                                  // of tiny chunks, most recent first
+  mutable std::vector<std::shared_ptr<Lease::Block>> blocks_;  // most recent first
+  mutable std::vector<Read> reads_;                            // of tiny chunks, most recent first
 };
 
 }  // namespace batchfeed::cbf

@@ -69,7 +69,7 @@ class CbfSource final : public Source, private RowReader {
     expect_streams(options);
     index(context);
     file_.expect_unchanged();
-    if (has_other_keys(file, all_sequences_, file_.size())) {
+    if (has_other_keys(file, all_sequences_, file_.size(), file_system_)) {
       sink_.warning(Fault{.kind = FaultKind::stale,
                           .id = "cbf.keys-not-used",
                           .at = {.file = keys_path(file)},

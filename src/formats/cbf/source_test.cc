@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <deque>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/spare.h"
 #include "formats/cbf/golden_testing.h"
 #include "support/fault_of.h"
 #include "support/faulty_sys.h"
@@ -215,6 +218,57 @@ TEST(CbfSource, ReadsTinyChunksWithoutMuchOfTheOthers) {
       ASSERT_EQ(chunk.columns[0].as<float>()[chunk.columns[0].begin[0]], static_cast<float>(c));
     }
     EXPECT_LE(sys.bytes_read(), std::uint64_t{kChunks} * kDim * sizeof(float) * (shuffled ? 8 : 2)) << shuffled;
+  }
+}
+
+// A corpus may have thousands of files, each of which is read once in a while.
+TEST(CbfSource, FilesShareTheMemoryThatReadingTakes) {
+  const ::batchfeed::testing::ScratchFolder folder;
+  {
+    CbfWriter writer(folder / "x.cbf", {.streams = {{.name = "w", .dim = 9, .storage = Storage::sparse}}});
+    const float one = 1;
+    const std::int32_t index = 8;
+    const std::uint32_t entries = 1;
+    for (int i = 0; i < 20'000; ++i)
+      writer.append(std::vector<SequenceData>{{.samples = 1, .values = &one, .indices = &index, .entries = &entries}});
+    writer.commit();
+  }
+  std::deque<Spare<std::byte>> spares(1000);
+  for (Spare<std::byte>& spare : spares) *spare = Buffer<std::byte>();  // none is left
+  spares.clear();
+  std::deque<Opened> files;
+  Chunk chunk;
+  for (int i = 0; i < 20; ++i) {
+    files.emplace_back(folder / "x.cbf").source->read(0, chunk);
+    ASSERT_EQ(chunk.columns[0].first_sample.size(), 20'001u);
+  }
+  spares.resize(100);
+  EXPECT_EQ(std::ranges::count_if(spares, [](const Spare<std::byte>& spare) { return (*spare).capacity() != 0; }), 1);
+}
+
+// What was read of tiny chunks along with others is kept of a few files.
+TEST(CbfSource, FilesThatRestKeepNoBlocks) {
+  const ::batchfeed::testing::ScratchFolder folder;
+  {
+    CbfWriter writer(folder / "x.cbf", {.streams = {{.name = "v", .dim = 100}}, .chunk_bytes = 1});
+    const std::vector<float> values(100, 1);
+    for (int i = 0; i < 100; ++i) writer.append(std::vector<SequenceData>{{.samples = 1, .values = values.data()}});
+    writer.commit();
+  }
+  std::deque<Opened> files;
+  for (int i = 0; i < 40; ++i) files.emplace_back(folder / "x.cbf");
+  const ::batchfeed::testing::FaultySys sys;
+  Chunk chunk;
+  files.back().source->read(99, chunk);
+  EXPECT_EQ(sys.bytes_read(), 0u);
+  files.front().source->read(99, chunk);
+  EXPECT_GT(sys.bytes_read(), 0u);
+  files.pop_back();
+  for (Opened& file : files) {
+    for (std::uint32_t c = 0; c < 100; ++c) {
+      file.source->read(c, chunk);
+      ASSERT_EQ(chunk.columns[0].as<float>()[chunk.columns[0].begin[0] + 99], 1);
+    }
   }
 }
 

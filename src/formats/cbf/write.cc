@@ -107,16 +107,31 @@ struct CbfWriter::Impl {
                         .what = "a key with a line break cannot stand in a file of keys",
                         .hint = "write without keys"});
     }
-    if (builder.sequences() > 0 && builder.size_with(pieces) > options.chunk_bytes) flush();
-    builder.append(pieces, {path, sequences});
-    ++sequences;
-    if (!measured && builder.size() > options.chunk_bytes / kMeasured) {
-      measured = true;
-      builder.expect(kMeasured + 1);
-    }
-    if (keys) {
-      key_lines.append(key).push_back('\n');
-      if (key_lines.size() > (std::size_t{1} << 20)) flush_keys();
+    all_or_done([&] {
+      if (builder.sequences() > 0 && builder.size_with(pieces) > options.chunk_bytes) flush();
+      builder.append(pieces, {path, sequences});
+      ++sequences;
+      if (!measured && builder.size() > options.chunk_bytes / kMeasured) {
+        measured = true;
+        builder.expect(kMeasured + 1);
+      }
+      if (keys) {
+        key_lines.append(key).push_back('\n');
+        if (key_lines.size() > (std::size_t{1} << 20)) flush_keys();
+      }
+    });
+  }
+
+  // Where memory runs out, some streams may have a sequence and others not: nothing can follow.
+  template <class Change>
+  void all_or_done(const Change& change) {
+    try {
+      change();
+    } catch (const Error&) {
+      throw;
+    } catch (...) {
+      state = State::done;
+      throw;
     }
   }
 
@@ -269,7 +284,9 @@ void CbfWriter::append(const Chunk& chunk, std::uint32_t row, std::string_view k
   impl_->add(key);
 }
 
-void CbfWriter::end_chunk() { impl_->flush(); }
+void CbfWriter::end_chunk() {
+  impl_->all_or_done([this] { impl_->flush(); });
+}
 void CbfWriter::seal() { impl_->seal(); }
 void CbfWriter::commit() { impl_->commit(); }
 std::uint64_t CbfWriter::sequences() const noexcept { return impl_->sequences; }

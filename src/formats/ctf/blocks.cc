@@ -2,14 +2,11 @@
 #include "formats/ctf/blocks.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/counted.h"
 
@@ -48,43 +45,6 @@ Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end) {
   };
 }
 
-namespace {
-
-constexpr std::size_t kLargestSpare = 4 << 20;
-
-// Without a lock: in a forked child the thread that held it would not exist. Who finds no spare block makes one more.
-using Spares = std::vector<std::atomic<Buffer<char>*>>;
-
-Spares& spares() {
-  static auto* const all =  // never destroyed: threads may outlive static objects
-      new Spares(2 * std::max(std::thread::hardware_concurrency(), 8U));
-  return *all;
-}
-
-}  // namespace
-
-SpareBlock::SpareBlock() {
-  for (auto& spare : spares()) {
-    if (spare.load(std::memory_order_relaxed) == nullptr) continue;
-    buffer_.reset(spare.exchange(nullptr, std::memory_order_acquire));
-    if (!buffer_) continue;
-    buffer_->clear();
-    return;
-  }
-  buffer_ = std::make_unique<Buffer<char>>();
-}
-
-SpareBlock::~SpareBlock() {
-  if (buffer_->capacity() == 0 || buffer_->capacity() > kLargestSpare) return;
-  for (auto& spare : spares()) {
-    Buffer<char>* none = nullptr;
-    if (!spare.compare_exchange_strong(none, buffer_.get(), std::memory_order_release, std::memory_order_relaxed))
-      continue;
-    static_cast<void>(buffer_.release());
-    return;
-  }
-}
-
 LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,
                        std::size_t block)
     : fill_(std::move(fill)),
@@ -94,6 +54,28 @@ LineBlocks::LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, co
       block_(std::max<std::size_t>(block, 1)),
       offset_(offset) {}
 
+bool LineBlocks::skip_line(std::uint64_t stop) {
+  buffer_.reserve(kFront + block_ + 1);
+  while (offset_ < stop) {
+    buffer_.resize(kFront);
+    const std::size_t got =
+        fill_(buffer_.data() + kFront, static_cast<std::size_t>(std::min<std::uint64_t>(block_, stop - offset_)));
+    if (got == 0) return false;
+    filled_ = kFront + got;
+    buffer_.resize(filled_);
+    const void* const newline = std::memchr(buffer_.data() + kFront, '\n', got);
+    if (newline == nullptr) {
+      offset_ += got;
+      continue;
+    }
+    begin_ = end_ = static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) + 1;
+    offset_ += end_ - kFront;
+    skipped_ = true;
+    return offset_ < stop;
+  }
+  return false;
+}
+
 bool LineBlocks::next() {
   offset_ += end_ - begin_;
   const std::size_t rest = filled_ - end_;
@@ -101,7 +83,13 @@ bool LineBlocks::next() {
   if (rest != 0) std::memmove(buffer_.data() + kFront, buffer_.data() + end_, rest);
   begin_ = end_ = kFront;
   filled_ = kFront + rest;
-  std::size_t searched = filled_;  // what was left holds no newline
+  std::size_t searched = filled_;  // what was left holds no newline, but behind skip_line()
+  if (std::exchange(skipped_, false)) {
+    if (const void* const last = ::memrchr(buffer_.data() + kFront, '\n', rest); last != nullptr) {
+      end_ = static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.data()) + 1;
+      return true;
+    }
+  }
   while (!at_end_) {
     buffer_.resize(filled_);
     // Fill the block; where a line is longer than that, double it, up to what a line may have.

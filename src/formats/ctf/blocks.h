@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
+#include "base/spare.h"
 #include "io/file.h"
 #include "io/room.h"
 
@@ -25,19 +25,7 @@ using Fill = std::function<std::size_t(char* to, std::size_t size)>;
 // on a fresh handle; the file must still be the same.
 Fill fill_from(const io::File& file, std::uint64_t begin, std::uint64_t end);
 
-// Lends the memory of a block, which all files share: a corpus may have thousands, each of which is read once in a
-// while. As many blocks as were in use at once are kept, at most two for each CPU, or 16. Thread-safe.
-class SpareBlock {
- public:
-  SpareBlock();
-  ~SpareBlock();
-  SpareBlock(const SpareBlock&) = delete;
-  SpareBlock& operator=(const SpareBlock&) = delete;
-  Buffer<char>& operator*() noexcept { return *buffer_; }
-
- private:
-  std::unique_ptr<Buffer<char>> buffer_;
-};
+using SpareBlock = Spare<char>;  // memory of a block
 
 class LineBlocks {
  public:
@@ -50,6 +38,9 @@ class LineBlocks {
   LineBlocks(Fill fill, std::uint64_t offset, Buffer<char>& buffer, const std::string& file, io::Room line,
              std::size_t block = kBlock);
 
+  // Before the first next(): passes over the line that `offset` lies in, without keeping it. False: none begins behind
+  // it, or not before `stop`.
+  bool skip_line(std::uint64_t stop);
   // The next block of at least one line, or false. A last line without a newline is given one.
   bool next();
 
@@ -67,6 +58,7 @@ class LineBlocks {
   std::size_t block_;
   std::size_t begin_ = kFront, end_ = kFront;  // the block
   std::size_t filled_ = kFront;                // bytes in the buffer: the block and the start of the next line
+  bool skipped_ = false;                       // more lines may lie behind the block, which skip_line() left
   std::uint64_t offset_;
   bool at_end_ = false;
   bool added_newline_ = false;

@@ -123,7 +123,7 @@ TEST(Cache, IsHeldToTheLengthsOfTheText) {
     const std::string path = folder.write("t.ctf", text);
     EXPECT_FALSE(read(path));
     EXPECT_TRUE(read(path));
-    for (const std::uint32_t samples : {3u, 0xFFFFFFFFu}) {
+    for (const std::uint32_t samples : {3u, 0x7FFFFFFFu}) {
       lie(path, samples);
       const Fault f = fault_of([&] { read(path); });
       EXPECT_EQ(f.id, "ctf.other-length");
@@ -133,6 +133,8 @@ TEST(Cache, IsHeldToTheLengthsOfTheText) {
     }
     lie(path, 0);
     EXPECT_FALSE(read(path)) << "an index of nothing";
+    lie(path, 0xFFFFFFFF);
+    EXPECT_FALSE(read(path)) << "more samples than limits.sequence_samples";
     OpenContext check = quiet_context();
     check.check = true;
     EXPECT_FALSE(CtfSource(options, path, check).cache().used) << "a check looks at the text";
@@ -143,6 +145,32 @@ TEST(Cache, IsHeldToTheLengthsOfTheText) {
   const std::string path = folder.write("t.ctf", "1 |A 1 |B 2\n1 |A x |B 3\n2 |A 1 |B x\n");
   EXPECT_FALSE(read(path));
   EXPECT_TRUE(read(path));
+}
+
+// What is too much for the limits at hand is a fault, whether the index lies in a cache or not.
+TEST(Cache, OfOtherLimitsIsNotUsed) {
+  const ScratchFolder folder;
+  CtfOptions options = options_for({"A:d1"});
+  options.cache_index = true;
+  const auto used = [&](const std::string& path, KeyMode keys, const Limits& limits = {}) {
+    OpenContext context = quiet_context(keys);
+    context.limits = limits;
+    return CtfSource(options, path, context).cache().used;
+  };
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += (i == 2500 ? "7 |A 1\n" : "") + std::to_string(i / 2) + " |A 1\n";
+  const std::string numbers = folder.write("n.ctf", text);
+  EXPECT_FALSE(used(numbers, KeyMode::numeric));
+  EXPECT_TRUE(used(numbers, KeyMode::numeric, {.sequence_samples = 2}));
+  const Fault longer = fault_of([&] { used(numbers, KeyMode::numeric, {.sequence_samples = 1}); });
+  EXPECT_EQ(longer.id, "limit.sequence");
+  EXPECT_EQ(longer.at.byte, 0u);
+  EXPECT_TRUE(used(numbers, KeyMode::numeric));
+  const std::string words = folder.write("w.ctf", "a |A 1\nabc |A 1\n");
+  EXPECT_FALSE(used(words, KeyMode::text));
+  EXPECT_TRUE(used(words, KeyMode::text, {.key_bytes = 3}));
+  EXPECT_EQ(fault_of([&] { used(words, KeyMode::text, {.key_bytes = 2}); }).id, "limit.key");
+  EXPECT_TRUE(used(words, KeyMode::text));
 }
 
 TEST(Cache, GivesTheSameSourceAsTheFile) {

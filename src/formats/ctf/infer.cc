@@ -269,13 +269,11 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
   range.file.will_read(from, range.end);
   LineBlocks blocks(fill_from(range.file, from, range.stop), from, *buffer, range.file.path(),
                     io::room_for_line(range.file, range.limits));
-  bool skip = inside;
+  if (inside && !blocks.skip_line(range.end)) return streams;
   while (blocks.next()) {
     // Where only a part is read, its last line may be cut.
     if (range.stop != range.file.size() && blocks.closed_by_end_of_file() && (inside || !streams.order.empty())) break;
     const char* p = blocks.begin();
-    if (skip) p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(blocks.end() - p))) + 1;
-    skip = false;
     while (p != blocks.end() && blocks.offset_of(p) < range.end) {
       if (range.has_ids) streams.line(text_front(p).text());
       bool counted = range.has_ids;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "formats/ctf/ctf.h"
+#include "support/counted_files.h"
 #include "support/faulty_sys.h"
 
 namespace batchfeed::ctf {
@@ -130,6 +131,15 @@ TEST(Infer, SequencesThatHaveAStream) {
   EXPECT_EQ(lines.sequences, 3u);
   EXPECT_EQ(lines.streams[0].sequences, 3u);
   EXPECT_EQ(lines.streams[1].sequences, 1u);
+}
+
+TEST(Infer, OneLongLineIsReadByOneRange) {
+  testing::CountedFiles files;
+  std::string& text = files.content["mem://t.ctf"];
+  while (text.size() < (std::size_t{2} << 20)) text += "|A 1 2 3 4\r";
+  const io::File file("mem://t.ctf", files.file_system());
+  EXPECT_EQ(ctf::infer(file, ~0ull, {}, {}, {.threads = 16, .least_bytes = 1}).streams.at(0).spec.dim, 4u);
+  EXPECT_LT(files.bytes_read, 4 * text.size());
 }
 
 // More ranges than lines: most hold none.

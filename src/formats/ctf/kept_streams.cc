@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/ctf/kept_streams.h"
 
+#include <algorithm>
 #include <bit>
 #include <set>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "base/cursor.h"
+#include "formats/ctf/bytes.h"
 #include "formats/ctf/ctf.h"
 #include "index_cache/index_cache.h"
 
@@ -76,8 +78,8 @@ std::optional<Inferred> decode(std::span<const std::byte> bytes, std::uint64_t s
     std::optional<Inferred::Stream> stream = decode_stream(in);
     if (!stream || out.streams.size() == limits.streams) return std::nullopt;
     const std::string& name = stream->spec.name;
-    if (name.empty() || name.size() > limits.name_bytes + 1 || !names.insert(name).second || stream->spec.dim == 0 ||
-        stream->first_byte >= size)
+    if (name.empty() || name[0] == '#' || std::ranges::any_of(name, ends_name) || name.size() > limits.name_bytes + 1 ||
+        !names.insert(name).second || stream->spec.dim == 0 || stream->first_byte >= size)
       return std::nullopt;
     out.streams.push_back(std::move(*stream));
   }

@@ -153,6 +153,11 @@ TEST(KeptStreams, AreNotTakenFromBytesThatNobodyWrote) {
   std::string none = bytes;
   none.replace(kHead + 5, 8, std::string(8, '\0'));
   EXPECT_FALSE(taken(none)) << "a dim of 0";
+  for (const char odd : {' ', '|', '\n', '\x1B', '#'}) {
+    std::string name = bytes;
+    name[kHead + 4] = odd;
+    EXPECT_FALSE(taken(name)) << "a name that no text can say";
+  }
   std::string endless = bytes;
   endless.replace(kHead, 4, "\xFF\xFF\xFF\xFF");
   EXPECT_FALSE(taken(endless)) << "a name longer than all there is";

@@ -45,6 +45,12 @@ std::uint64_t LineMap::line_of(std::uint64_t byte) {
   n += newlines(from, byte);
   last_byte_ = byte;
   last_newlines_ = n;
+  // A corpus may have thousands of files, each with a fault.
+  if (block_.size() > kLeast) {
+    block_.clear();
+    block_begin_ = kNowhere;
+  }
+  if (block_.capacity() > kLeast) block_.shrink_to_fit();
   return n + 1;
 }
 

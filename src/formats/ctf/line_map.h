@@ -19,6 +19,8 @@ class LineMap {
   explicit LineMap(const io::File& file) : file_(file) {}
   // The number, from 1, of the line that holds the byte.
   std::uint64_t line_of(std::uint64_t byte);
+  // The memory of the text that was read last; for tests.
+  std::size_t kept_bytes() const noexcept { return block_.capacity(); }
 
  private:
   std::uint64_t newlines(std::uint64_t begin, std::uint64_t end);

@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::size_t kFlush = 1u << 20;
 
-bool is_space(char c) { return is_blank(c) || c == '\r'; }
-
 std::string_view behind_margin(std::string_view line) {
   while (!line.empty() && static_cast<unsigned char>(line.front()) <= 0x20) line.remove_prefix(1);
   return line;
@@ -56,17 +54,20 @@ struct Entry {
   std::string_view text;
 };
 
-// The entries of a sample, if it is a sparse one; `from` and `to`: where they stand.
+// The entries of a sample, if it is a sparse one; `from` and `to`: where they stand. A byte of control ends them, and
+// what stands behind it is garbage, which must not become entries.
 bool entries_of(std::string_view sample, std::vector<Entry>& out, std::size_t& from, std::size_t& to) {
   out.clear();
-  std::size_t at = 0;
-  while (at < sample.size() && !is_space(sample[at])) ++at;  // the name
+  std::size_t at = 1;
+  while (at < sample.size() && !ends_name(sample[at])) ++at;
   if (at < 2) return false;
+  const auto is_garbage = [](char c) { return class_of(c) == Byte::printable; };
   for (;;) {
-    while (at < sample.size() && is_space(sample[at])) ++at;
-    if (at == sample.size()) return out.size() > 1;
+    while (at < sample.size() && is_blank(sample[at])) ++at;
+    if (at == sample.size() || ends_sample(sample[at]))
+      return out.size() > 1 && std::ranges::none_of(sample.substr(at), is_garbage);
     const std::size_t begin = at;
-    while (at < sample.size() && !is_space(sample[at])) ++at;
+    while (at < sample.size() && is_garbage(sample[at])) ++at;
     Entry& entry = out.emplace_back();
     entry.text = sample.substr(begin, at - begin);
     const char* const end = entry.text.data() + entry.text.size();

@@ -287,20 +287,15 @@ Part RangeIndexer::run(std::uint64_t begin, std::uint64_t end, const std::functi
   file_.will_read(from, end);
   LineBlocks blocks(fill_from(file_, from, file_.size()), from, *buffer, file_.path(),
                     io::room_for_line(file_, context_.limits), 256 << 10);
-  bool skip = inside_;
-  while (blocks.next()) {
+  // A line that began before is not kept: there may be many ranges in it.
+  const bool any = !inside_ || blocks.skip_line(end);
+  while (any && blocks.next()) {
     const auto behind_newline = [&](const char* p) {
       return static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(blocks.end() - p))) + 1;
     };
-    const char* const p = skip ? behind_newline(blocks.begin()) : blocks.begin();
-    skip = false;
     const bool last = blocks.offset_of(blocks.end()) >= end;
-    const char* const stop = !last                       ? blocks.end()
-                             : blocks.offset_of(p) < end ? behind_newline(blocks.begin() + (end - 1 - blocks.offset()))
-                                                         : p;
-    if (p != stop) {
-      block(part, blocks, p, stop);
-    }
+    const char* const stop = last ? behind_newline(blocks.begin() + (end - 1 - blocks.offset())) : blocks.end();
+    block(part, blocks, blocks.begin(), stop);
     passed(blocks.offset_of(stop));
     if (last) break;
   }

@@ -16,6 +16,7 @@
 #include "base/cpu.h"
 #include "formats/ctf/source.h"
 #include "formats/ctf/testing.h"
+#include "support/counted_files.h"
 #include "support/faulty_sys.h"
 #include "support/tier.h"
 
@@ -121,6 +122,20 @@ TEST(IndexTogether, IsTheIndexOfEveryLine) {
   }
   EXPECT_GT(sequences, 40'000u);
   EXPECT_LT(failed, 150u);
+}
+
+// A range in which no line begins reads no further than its end: of one line there may be many such.
+TEST(IndexTogether, OneLongLineIsReadByOneRange) {
+  testing::CountedFiles files;
+  std::string& text = files.content["mem://t.ctf"];
+  while (text.size() < (std::size_t{2} << 20)) text += "|A 1 2 3 4\r";
+  OpenContext context = quiet_context();
+  context.file_system = files.file_system();
+  context.threads = 16;
+  const CtfSource source(options_for({"A:d4"}), "mem://t.ctf", context, {.range = 1});
+  ASSERT_EQ(source.index().entries.size(), 1u);
+  EXPECT_EQ(source.index().entries[0].bytes, text.size());
+  EXPECT_LT(files.bytes_read, 4 * text.size()) << "twice to index it, once to find where data begin";
 }
 
 // Against a map, where keys lie near each other and far apart, where they rise and where a few or many come back.

@@ -2,12 +2,14 @@
 #include "formats/ctf/source.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
 #include "base/hash.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
+#include "io/room.h"
 #include "model/places.h"
 #include "model/total.h"
 
@@ -46,6 +48,26 @@ bool decode(const std::string& extra, Start& start, IndexNotes& notes) {
   const auto field = [&](std::size_t i) { return load<std::uint64_t>(extra.data() + 8 * i); };
   start = {.line_mode = field(0) != 0, .line_begin = field(1), .begin = field(2), .lines = field(3)};
   notes = {.left_out = field(4), .first_left_out = field(5), .repeated = {}};
+  return true;
+}
+
+// Whether an index could have been made with these limits. If the data themselves are beyond one, indexing them again
+// gives the fault, with its place.
+bool within_limits(const IndexEntries& entries, const TextList& texts, const io::File& file, const Limits& limits) {
+  if (entries.size() > io::room_for_index(file, limits).bytes / sizeof(IndexEntry)) return false;
+  const auto is_long = [&limits](std::uint32_t length) { return length > limits.key_bytes; };
+  if (std::ranges::any_of(texts.lengths().span(), is_long)) return false;
+  for (std::size_t i = 0; i < entries.size();) {
+    if (const auto whole = entries.stretch(i); whole.entries != 0 && whole.samples <= limits.sequence_samples) {
+      i += whole.entries;
+      continue;
+    }
+    std::array<IndexEntry, 32> some;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
+    for (const IndexEntry& e : std::span(some).first(entries.read(i, some))) {
+      if (e.samples > limits.sequence_samples) return false;
+      ++i;
+    }
+  }
   return true;
 }
 
@@ -132,6 +154,8 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
   };
   if (!loaded.payload) return loaded.why.empty() ? false : refuse(loaded.why);
   if (loaded.payload->entries.empty() || !decode(loaded.payload->extra, start_, notes_)) return refuse("it is damaged");
+  if (!within_limits(loaded.payload->entries, loaded.payload->texts, file_, context_.limits))
+    return refuse("it tells of sequences beyond a limit");
   index_.entries = std::move(loaded.payload->entries);
   if (text_keys()) {
     if (!are_places(index_.entries, loaded.payload->texts)) return refuse("it is damaged");
