@@ -146,6 +146,25 @@ TEST(ReaderMix, AnEpochHasAsManySamplesAsTheCorporaTogether) {
   EXPECT_NEAR(static_cast<double>(samples), static_cast<double>(reader.num_samples()), 9);
 }
 
+// There is no end of a sweep at which a pool of so many minibatches would end.
+TEST(ReaderMix, PoolsHoldNoMoreThanAllCorporaOrAnEpoch) {
+  const Two two;
+  ReaderOptions o = mixed();
+  o.epoch_samples = 0;
+  o.driver = ReaderOptions::Driver::epochs;
+  const auto read = [&](std::uint64_t minibatches, std::uint64_t size) {
+    o.bucket_minibatches = minibatches;
+    o.minibatch_size = {size};
+    Reader reader = two.open(o);
+    std::uint64_t samples = 0;
+    while (auto batch = reader.next()) samples += batch->num_samples;
+    EXPECT_NEAR(static_cast<double>(samples), static_cast<double>(reader.num_samples()), 9);
+  };
+  read(1'000'000'000, 64);
+  read(~0ull, 64);
+  read(1, ~0ull);
+}
+
 TEST(ReaderMix, RefusesByNameWhatItCannotDo) {
   const Two two;
   const auto with = [&](auto&& change) -> std::string {
