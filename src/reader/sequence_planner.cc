@@ -262,7 +262,11 @@ void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
   if (options_.last_minibatch != LastMinibatch::drop || !is_last(now_.batch)) return;
   order::Fill fill(options_.size_unit, size);
   for (const PlanItem& item : out.items) fill.add(item.samples);
-  if (fill.used() >= size) return;
+  // Where every worker counts the samples of all, a full minibatch is that of all.
+  const bool counts_all = options_.shard == Shard::chunk && options_.workers > 1 && !options_.local_timeline &&
+                          options_.size_unit == SizeUnit::samples;
+  const std::uint64_t used = counts_all ? now_.batch.position - now_.begin : fill.used();
+  if (used >= size) return;
   mark_.skipped += out.items.size();
   out.items.clear();
 }
