@@ -96,9 +96,9 @@ std::optional<Minibatch> Reader::next() {
   return batch;
 }
 
-bool Reader::wait(std::chrono::milliseconds most, Minibatch& out) {
+bool Reader::wait(std::chrono::milliseconds most, Minibatch& out, bool all) {
   impl_->expect_same_process();
-  if (impl_->mark.ended) return true;
+  if (impl_->mark.ended && !(all && impl_->options.driver == ReaderOptions::Driver::epochs)) return true;
   impl_->start();
   return impl_->pipeline->wait(most, out);
 }
