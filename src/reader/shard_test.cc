@@ -189,6 +189,15 @@ TEST(ReaderShard, ASmallLastMinibatchIsEvenedOutSoThatNobodyStarves) {
   }
 }
 
+TEST(ReaderShard, WhoGetsNothingAsNoMinibatchIsFullIsNotToldToMakeThemLarger) {
+  ReaderOptions o = reference(OrderKind::file, 13);
+  o.epoch_sweeps = 20;
+  o.last_minibatch = LastMinibatch::drop;
+  const Fault fault = testing::fault_of([&] { open(kA, o).next(); });
+  EXPECT_EQ(fault.id, "reader.no-share");
+  EXPECT_NE(fault.hint.find("use smaller"), std::string::npos) << fault.hint;
+}
+
 TEST(ReaderShard, WhereSizesCountTheSamplesOfAllWorkersAFullLastMinibatchIsNotDropped) {
   ReaderOptions o = reference(OrderKind::file, 4);
   o.last_minibatch = LastMinibatch::drop;
