@@ -84,8 +84,8 @@ class Reader {
   // Waits until next(out) has its answer ready, for at most `most`; false if it has not by
   // then. For callers who must check for signals while they wait. Without prefetch it makes
   // the answer itself, however long that takes. Like next(out) it reuses the memory of `out`,
-  // whose data are lost.
-  bool wait(std::chrono::milliseconds most, Minibatch& out);
+  // whose data are lost. `all`: the same for read(out), which gives the next epoch's behind the end of one.
+  bool wait(std::chrono::milliseconds most, Minibatch& out, bool all = false);
   // Whether next() and read() will give a minibatch with data, or the epoch's last answer,
   // at once: without work, waiting or a lock. Small minibatches are taken over several at a
   // time; this is true for all of them but the first.

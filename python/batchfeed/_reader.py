@@ -149,9 +149,9 @@ class Reader:
                 raise TypeError("the run has no end, so no length")
             options = core.options
             if not over and core.read != 0:
-                if options.workers == 1:
+                if options.workers == 1 and options.last_minibatch != "drop":
                     left += len(range(options.offset, core.read, options.stride))  # `read` counts those of all offsets
-                else:  # some of those read may have had no data for this worker
+                else:  # some of those read may have had no data: none for this worker, or dropped ones
                     left = core.remaining_of(epoch)
             self._length = (epoch, over, left)
         return self._length[2]

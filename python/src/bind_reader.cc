@@ -115,7 +115,7 @@ class ReaderCore : public Place {
     std::uint64_t number = 0;
     {
       const Released unlocked;
-      const auto lock = await(*batch);
+      const auto lock = await(*batch, all);
       Reader& reader = open();
       try {
         given = all ? reader.read(*batch) : reader.next(*batch);
@@ -202,13 +202,13 @@ class ReaderCore : public Place {
 
   // With the lock, and the next minibatch ready. Signals that came meanwhile are looked at before it is taken, so that
   // Ctrl-C leaves the reader where it was; and without the lock, as who handles them may ask the reader where that is.
-  std::unique_lock<std::mutex> await(Minibatch& batch) {
+  std::unique_lock<std::mutex> await(Minibatch& batch, bool all) {
     using std::chrono::steady_clock, std::chrono::milliseconds;
     const Waiting here(waiting_);
     for (;;) {
       const steady_clock::time_point begin = steady_clock::now();
       auto lock = locked();
-      if (open().wait(milliseconds(50), batch) && steady_clock::now() - begin < milliseconds(1)) return lock;
+      if (open().wait(milliseconds(50), batch, all) && steady_clock::now() - begin < milliseconds(1)) return lock;
       lock.unlock();
       check_signals();
     }

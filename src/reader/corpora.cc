@@ -10,6 +10,7 @@
 #include "order/bucket.h"
 #include "order/mix.h"
 #include "reader/check_options.h"
+#include "reader/epoch_table.h"
 
 namespace batchfeed::reader {
 
@@ -124,8 +125,12 @@ std::unique_ptr<order::Timeline> Corpora::make_timeline(const ReaderOptions& opt
     const std::uint64_t mean = (whole_.total_samples() + whole_.total_sequences() - 1) / whole_.total_sequences();
     samples = mul_sat(samples, mean);
   }
+  // A mixture has no end of a sweep at which a pool would end: it has no more than all corpora together, or one
+  // minibatch, which ends with its epoch.
+  const std::uint64_t most =
+      std::max(whole_.total_samples(), std::min(samples, EpochTable(options, whole_.total_samples()).size(0)));
   return std::make_unique<order::BucketTimeline>(std::move(timeline), mixed ? 0 : whole_.total_samples(),
-                                                 mul_sat(samples, options.bucket_minibatches), size,
+                                                 std::min(mul_sat(samples, options.bucket_minibatches), most), size,
                                                  options.order.seed);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/counted.h"
@@ -122,8 +123,12 @@ std::unique_ptr<Planner> Reader::Impl::make_whole_planner(bool with_data) {
   check_gaps(options, corpus.total_samples(), limits);
   auto timeline = corpora.make_timeline(options);
   const bool rows = options.legacy_speech && options.pack.kind != Packing::frames;
-  if (options.pack.kind != Packing::truncated && !rows)
-    return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options);
+  if (options.pack.kind != Packing::truncated && !rows) {
+    std::function<void()> expect_running;
+    if (with_data) expect_running = [this] { producer->expect_running(); };
+    return std::make_unique<SequencePlanner>(std::move(timeline), corpus.total_samples(), options,
+                                             std::move(expect_running));
+  }
   Draws::Data hooks;
   if (with_data) {
     hooks.inspect = [this](const order::Item& item, Mark& place) -> std::optional<std::uint32_t> {

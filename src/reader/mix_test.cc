@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "base/rng.h"
@@ -146,6 +147,25 @@ TEST(ReaderMix, AnEpochHasAsManySamplesAsTheCorporaTogether) {
   EXPECT_NEAR(static_cast<double>(samples), static_cast<double>(reader.num_samples()), 9);
 }
 
+// There is no end of a sweep at which a pool of so many minibatches would end.
+TEST(ReaderMix, PoolsHoldNoMoreThanAllCorporaOrAnEpoch) {
+  const Two two;
+  ReaderOptions o = mixed();
+  o.epoch_samples = 0;
+  o.driver = ReaderOptions::Driver::epochs;
+  const auto read = [&](std::uint64_t minibatches, std::uint64_t size) {
+    o.bucket_minibatches = minibatches;
+    o.minibatch_size = {size};
+    Reader reader = two.open(o);
+    std::uint64_t samples = 0;
+    while (auto batch = reader.next()) samples += batch->num_samples;
+    EXPECT_NEAR(static_cast<double>(samples), static_cast<double>(reader.num_samples()), 9);
+  };
+  read(1'000'000'000, 64);
+  read(~0ull, 64);
+  read(1, ~0ull);
+}
+
 TEST(ReaderMix, RefusesByNameWhatItCannotDo) {
   const Two two;
   const auto with = [&](auto&& change) -> std::string {
@@ -178,6 +198,30 @@ TEST(ReaderMix, RefusesByNameWhatItCannotDo) {
     EXPECT_EQ(error.fault().what,
               "corpus 2 of the mixture has other streams than the first: 'y' (dense 1), not 'x' (dense 1)");
   }
+}
+
+// How long it takes to know that depends on the weights; nobody has to wait for it.
+TEST(ReaderMix, WhereAllIsTooLongTheRunEndsAndCanBeLeft) {
+  using std::chrono::steady_clock, std::chrono::milliseconds;
+  const std::vector<std::vector<std::uint32_t>> corpus(20, std::vector<std::uint32_t>(1000, 5));
+  const auto source = std::make_shared<MemorySource>(corpus);
+  ReaderOptions o = mixed();
+  o.epoch_samples = ~0ull;
+  o.minibatch_size = {4};
+  o.long_sequence = LongSequence::skip;
+  o.mix_weights = {1, 1e-4};
+  Minibatch batch;
+  steady_clock::time_point begin;
+  {
+    Reader reader(std::vector<std::shared_ptr<const Source>>{source, source}, o);
+    EXPECT_FALSE(reader.wait(milliseconds(20), batch));
+    begin = steady_clock::now();
+  }
+  EXPECT_LT(steady_clock::now() - begin, milliseconds(10'000)) << "the end of the search was waited for";
+  o.mix_weights = {1, 1};
+  const auto small = std::make_shared<MemorySource>(std::vector<std::vector<std::uint32_t>>{{5, 6, 7}});
+  Reader reader(std::vector<std::shared_ptr<const Source>>{small, small}, o);
+  EXPECT_EQ(id_of([&] { reader.next(batch); }), "reader.all-skipped");
 }
 
 // Wherever a run is left, a state goes on; the union over ranks is the run of one worker.

@@ -58,11 +58,16 @@ namespace {
 void expect_share(std::uint64_t empty, const ReaderOptions& options, std::uint64_t sweep) {
   constexpr std::uint64_t kSweeps = 10;  // fewer may be chance, as minibatches differ
   if (empty <= mul_sat(kSweeps, sweep)) return;
-  throw Error(Fault{.kind = FaultKind::usage,
-                    .id = "reader.no-share",
-                    .what = "no sequence for worker " + std::to_string(options.rank) + " of " +
-                            std::to_string(options.workers) + " in " + std::to_string(kSweeps) + " sweeps",
-                    .hint = "use fewer workers or larger minibatches"});
+  // Where minibatches are dropped that a sweep does not fill, larger ones are no cure.
+  const bool drops = options.last_minibatch == LastMinibatch::drop;
+  throw Error(
+      Fault{.kind = FaultKind::usage,
+            .id = "reader.no-share",
+            .what = "no sequence for worker " + std::to_string(options.rank) + " of " +
+                    std::to_string(options.workers) + " in " + std::to_string(kSweeps) + " sweeps",
+            .hint = drops ? "`last_minibatch = drop` leaves out minibatches that a sweep does not fill: use smaller "
+                            "ones, or fewer workers, or keep them"
+                          : "use fewer workers or larger minibatches"});
 }
 
 }  // namespace
@@ -96,9 +101,9 @@ std::optional<Minibatch> Reader::next() {
   return batch;
 }
 
-bool Reader::wait(std::chrono::milliseconds most, Minibatch& out) {
+bool Reader::wait(std::chrono::milliseconds most, Minibatch& out, bool all) {
   impl_->expect_same_process();
-  if (impl_->mark.ended) return true;
+  if (impl_->mark.ended && !(all && impl_->options.driver == ReaderOptions::Driver::epochs)) return true;
   impl_->start();
   return impl_->pipeline->wait(most, out);
 }

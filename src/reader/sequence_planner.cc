@@ -2,10 +2,12 @@
 #include "reader/sequence_planner.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/counted.h"
 #include "base/saturate.h"
 #include "order/fill.h"
+#include "order/mix.h"
 #include "order/share.h"
 #include "reader/check_options.h"
 
@@ -17,12 +19,13 @@ constexpr std::uint64_t kMostParts = 1 << 21;
 }  // namespace
 
 SequencePlanner::SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples,
-                                 const ReaderOptions& options)
+                                 const ReaderOptions& options, std::function<void()> expect_running)
     : timeline_(std::move(timeline)),
       options_(options),
       epochs_(options, sweep_samples),
       sweep_samples_(sweep_samples),
-      crosses_(crosses_sweeps(options) || !options.mix_weights.empty()) {}
+      crosses_(crosses_sweeps(options) || !options.mix_weights.empty()),
+      expect_running_(std::move(expect_running)) {}
 
 void SequencePlanner::begin_epoch(std::uint64_t epoch) { enter(epoch, false); }
 
@@ -230,9 +233,18 @@ void SequencePlanner::emit(const order::Item& item, std::uint64_t size, Plan& ou
 
 // Throws if all of a sweep was skipped: a timeline that crosses sweeps may have no end at which to find that out.
 void SequencePlanner::expect_some(std::uint64_t size, std::uint64_t skipped_samples) const {
-  // Two sweeps of samples hold a whole one; in a mixture, a corpus of little weight may end its sweep late.
-  const std::uint64_t sweeps = options_.mix_weights.empty() ? 2 : 1000;
-  if (skipped_samples / sweeps <= sweep_samples_) return;
+  // Two sweeps of samples hold a whole one.
+  if (skipped_samples / 2 <= sweep_samples_) return;
+  if (!options_.mix_weights.empty()) {
+    // The corpus of the least weight ends its sweep last. Its share is rounded to samples of a round, at least one.
+    constexpr std::uint64_t kRound = order::MixTimeline::kRoundSamples;
+    const auto& weights = options_.mix_weights;
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    const double sweeps = std::min(4 * sum / *std::min_element(weights.begin(), weights.end()), 4.0 * kRound);
+    if (static_cast<double>(skipped_samples - std::min(skipped_samples, 2 * kRound)) <=
+        sweeps * static_cast<double>(sweep_samples_))
+      return;
+  }
   throw Error(Fault{.kind = FaultKind::limit,
                     .id = "reader.all-skipped",
                     .what = "every sequence of a sweep is longer than the minibatch of " + std::to_string(size) +
@@ -262,7 +274,11 @@ void SequencePlanner::drop_partial(std::uint64_t size, Plan& out) {
   if (options_.last_minibatch != LastMinibatch::drop || !is_last(now_.batch)) return;
   order::Fill fill(options_.size_unit, size);
   for (const PlanItem& item : out.items) fill.add(item.samples);
-  if (fill.used() >= size) return;
+  // Where every worker counts the samples of all, a full minibatch is that of all.
+  const bool counts_all = options_.shard == Shard::chunk && options_.workers > 1 && !options_.local_timeline &&
+                          options_.size_unit == SizeUnit::samples;
+  const std::uint64_t used = counts_all ? now_.batch.position - now_.begin : fill.used();
+  if (used >= size) return;
   mark_.skipped += out.items.size();
   out.items.clear();
 }
@@ -282,6 +298,7 @@ void SequencePlanner::next(Plan& out) {
   out.end_of_sweep = false;
   std::uint64_t from = 0;
   for (bool first = true;; first = false) {  // a minibatch of skipped sequences only is none
+    if (!first && expect_running_) expect_running_();
     advance();
     if (first) from = now_.begin;
     out.end_of_sweep = out.end_of_sweep || batch.end_of_sweep;

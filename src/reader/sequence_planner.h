@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,7 +23,10 @@ namespace batchfeed::reader {
 class SequencePlanner final : public Planner {
  public:
   // `timeline`: that of this worker; with Shard::even that of a single worker, which all share.
-  SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options);
+  // `expect_running`: called before each batch that is drawn because all of the one before it was left out; throws to
+  // give up.
+  SequencePlanner(std::unique_ptr<order::Timeline> timeline, std::uint64_t sweep_samples, const ReaderOptions& options,
+                  std::function<void()> expect_running = {});
 
   void begin_epoch(std::uint64_t epoch) override;
   void restore(const Mark& mark) override;
@@ -59,6 +63,7 @@ class SequencePlanner final : public Planner {
   EpochTable epochs_;
   std::uint64_t sweep_samples_;
   bool crosses_;
+  std::function<void()> expect_running_;
   Drawn now_;    // for this answer
   Drawn ahead_;  // for the next, if has_ahead_
   bool has_ahead_ = false;

@@ -189,6 +189,29 @@ TEST(ReaderShard, ASmallLastMinibatchIsEvenedOutSoThatNobodyStarves) {
   }
 }
 
+TEST(ReaderShard, WhoGetsNothingAsNoMinibatchIsFullIsNotToldToMakeThemLarger) {
+  ReaderOptions o = reference(OrderKind::file, 13);
+  o.epoch_sweeps = 20;
+  o.last_minibatch = LastMinibatch::drop;
+  const Fault fault = testing::fault_of([&] { open(kA, o).next(); });
+  EXPECT_EQ(fault.id, "reader.no-share");
+  EXPECT_NE(fault.hint.find("use smaller"), std::string::npos) << fault.hint;
+}
+
+TEST(ReaderShard, WhereSizesCountTheSamplesOfAllWorkersAFullLastMinibatchIsNotDropped) {
+  ReaderOptions o = reference(OrderKind::file, 4);
+  o.last_minibatch = LastMinibatch::drop;
+  o.local_timeline = false;
+  o.workers = 2;
+  Reader full = open(kA, o);
+  EXPECT_EQ(run(full, 9), "[0 2] [4 6] [8 10]se");
+  EXPECT_EQ(full.skipped(), 0u);
+  o.minibatch_size = {5};
+  Reader partial = open(kA, o);
+  EXPECT_EQ(run(partial, 9), "[0 2 4] [6 8] []se");
+  EXPECT_EQ(partial.skipped(), 1u);
+}
+
 TEST(ReaderShard, TheEndOfASweepInSkippedSequencesIsTold) {
   ReaderOptions o;
   o.order.kind = OrderKind::file;

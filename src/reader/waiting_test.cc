@@ -60,6 +60,32 @@ TEST(ReaderWait, IsOverAtTheEnd) {
   EXPECT_FALSE(reader.next(batch));
 }
 
+TEST(ReaderWait, WaitsForTheNextEpochIfThatIsReadBehindTheEnd) {
+  auto source = std::make_shared<MemorySource>(kCorpus);
+  const ReaderOptions options{.minibatch_size = {99}, .threads = 1};
+  Minibatch batch;
+  std::string end;
+  {
+    Reader reader(source, options);
+    ASSERT_TRUE(reader.read(batch) && batch.end_of_epoch);
+    end = reader.state();
+  }
+  source->delay_ms = 200;
+  Reader reader(source, options);
+  reader.restore(end);
+  const std::chrono::milliseconds none(0), some(10);
+  EXPECT_TRUE(reader.wait(none, batch)) << "next() has nothing to wait for";
+  EXPECT_FALSE(reader.wait(none, batch, true));
+  EXPECT_FALSE(reader.next(batch));
+  while (!reader.wait(some, batch, true)) {
+  }
+  EXPECT_EQ(reader.state(), end) << "nothing is taken";
+  EXPECT_FALSE(reader.next(batch)) << "the epoch is over all the same";
+  ASSERT_TRUE(reader.read(batch));
+  EXPECT_EQ(batch.epoch, 1u);
+  EXPECT_EQ(batch.num_samples, 16u);
+}
+
 TEST(ReaderWait, MakesTheAnswerWhereNothingIsPrefetched) {
   auto source = std::make_shared<MemorySource>(kCorpus);
   Reader reader(source, {.minibatch_size = {2}, .prefetch = false}), other(source, {.minibatch_size = {2}});

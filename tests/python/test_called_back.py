@@ -101,6 +101,27 @@ def test_what_a_report_is_interrupted_by_ends_the_work(options, tmp_path, interr
     assert not (tmp_path / "b.ctf").exists()
 
 
+def test_ctrl_c_ends_a_wait_for_the_next_epoch(interruptible):
+    seen, go_on, late = [], threading.Event(), []
+
+    def press(chunk):
+        if chunk == 0 and len(seen) == 6 and not go_on.is_set():
+            time.sleep(0.02)  # for the main thread to wait for it
+            signal.raise_signal(signal.SIGINT)
+            if not go_on.wait(20):
+                late.append(chunk)
+
+    reader = opened(Numbers(press))
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            seen += numbers_of([reader.read()])
+    go_on.set()
+    assert not late, "it waited for the chunk"
+    assert seen == list(range(6)) and reader.state_dict()["ended"] == 1
+    assert reader.next() is None
+    assert numbers_of([reader.read()]) == [0]
+
+
 def test_a_handler_of_signals_may_ask_where_the_reader_is():
     asked, seen, states = threading.Event(), [], []
 

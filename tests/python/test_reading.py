@@ -271,10 +271,15 @@ def test_length_of_one_of_every_three(corpus, offset):
         assert len(reader) == len(resumed) == whole, stop
 
 
-def test_the_length_counts_no_answers_without_data(tmp_path):
-    """Which a share of small minibatches has in between: a reader in the middle is as long as one at the beginning."""
+@pytest.mark.parametrize(
+    "options",
+    [{"minibatch_samples": 4, "workers": 2, "rank": 1}, {"minibatch_samples": 6, "epoch_sweeps": 3, "last_minibatch": "drop"}],
+    ids=["a share of small minibatches", "dropped at the end of each sweep"],
+)
+def test_the_length_counts_no_answers_without_data(tmp_path, options):
+    """A reader in the middle is as long as one at the beginning."""
     (tmp_path / "few.ctf").write_text("".join(f"{i} |x {i}\n" + f"{i} |x 0\n" * (i % 5) for i in range(30)))
-    options = {"minibatch_samples": 4, "order": "file", "workers": 2, "rank": 1}
+    options["order"] = "file"
     reader = bf.open(tmp_path / "few.ctf", **options)
     whole = len(reader)
     given = 0
