@@ -92,8 +92,9 @@ def _numbers(name: str, data: Any, dtype: Any) -> Array:
             return np.ascontiguousarray(array, dtype=dtype)
     except (FloatingPointError, OverflowError):
         raise _refuse(name, f"{_short(data)} holds a number too large for {dtype}") from None
-    except (TypeError, ValueError):
-        raise _refuse(name, f"{_short(data)} is no array of {dtype}", "numbers, as many in each row") from None
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that requires gradients
+        hint = "numbers, as many in each row" if not hasattr(data, "detach") else "a tensor's detach().float()"
+        raise _refuse(name, f"{_short(data)} is no array of {dtype}", hint) from None
 
 
 def _short(data: Any) -> str:

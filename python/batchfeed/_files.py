@@ -252,7 +252,12 @@ class RemoteFile:
             raise fault(url, "open", IsADirectoryError("is a folder, expected a file"))
         if info.get("size") is None:
             raise fault(url, "open", OSError("the server does not tell the file's size; simplecache::URL copies it first"))
-        self.size = int(info["size"])
+        try:
+            self.size = int(info["size"])
+        except (TypeError, ValueError, OverflowError):
+            self.size = -1
+        if not 0 <= self.size < 1 << 63:
+            raise fault(url, "open", OSError(f"the server tells a size that no file has, {info['size']!r}; simplecache::URL copies it first"))
         self.version = _version(info)
 
     def _info(self) -> Mapping[str, Any]:

@@ -58,6 +58,9 @@ def _array(name: str, data: Any) -> Any:
         raise usage("python.data", f"stream {name!r}: a number too large for float64", stream=name) from None
     except ValueError:
         raise usage("python.data", f"stream {name!r}: rows of different lengths", SEQUENCES) from None
+    except (TypeError, RuntimeError):  # tensors that require gradients, or of types that NumPy lacks
+        hint = "a tensor's detach().float()" if hasattr(data, "detach") else NUMBERS
+        raise usage("python.data", f"stream {name!r}: NumPy makes no array of it", hint, stream=name) from None
 
 
 @contextlib.contextmanager

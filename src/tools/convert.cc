@@ -89,10 +89,22 @@ RowHash::Zeros zeros_of(Format to) {
   return to == Format::scp || to == Format::htk ? RowHash::Zeros::added : RowHash::Zeros::as_stored;
 }
 
-// Throws Error if only some of the data would replace the file they are read from: the others would be lost.
-void expect_no_part(const Source& source, const std::string& target, const ConvertOptions& options) {
+// Whether features are read by a list other than `target`: it may name only a part of what their files hold.
+bool has_other_list(const Source& source, const std::string& target, Format to) {
+  if (to != Format::scp && to != Format::htk) return false;
+  const std::vector<std::string> files = source.files();
+  std::error_code none;
+  const bool read = std::any_of(files.begin(), files.end(),
+                                [&](const std::string& file) { return fs::equivalent(file, target, none); });
+  return files.size() > 1 && !(to == Format::scp && read);
+}
+
+// Throws Error if only some of the data would replace the files they are read from: the others would be lost.
+void expect_no_part(const Source& source, const std::string& target, const std::string& beside,
+                    const ConvertOptions& options) {
   const bool part = options.part || (!options.streams.empty() && options.streams.size() < source.streams().size());
-  if (part && options.force) expect_not_read(source, target);
+  if (!options.force || (!part && !has_other_list(source, target, options.to))) return;
+  for (const std::string& path : {target, beside}) expect_not_read(source, path);
 }
 
 class Conversion {
@@ -293,8 +305,8 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
       options.to == Format::scp ? HtkWriter::companion(target, HtkLayout::archive) : std::string();
   for (const std::string& path : {target, beside}) {
     if (!options.force && !path.empty() && fs::exists(fs::symlink_status(path, none))) io::refuse_existing(path);
-    expect_no_part(source, path, options);
   }
+  expect_no_part(source, target, beside, options);
   const auto once = [&](const ConvertOptions& how) {
     Conversion conversion(source, target, how);
     ConvertResult result = conversion.run();

@@ -107,6 +107,17 @@ TEST(SpeechConvert, DoesNotReplaceAListByAPartOfWhatItNames) {
       << "the features would lie in what is read";
 }
 
+TEST(SpeechConvert, DoesNotReplaceFeaturesByThoseThatAnotherListNames) {
+  const Corpus c;
+  const std::string whole = content_of(c.archive);
+  const std::string part = c.folder.write("part.scp", "u.htk=" + c.archive + "[0,2]\n");
+  EXPECT_EQ(refusal(*inferred({part}), c.scp, {.to = Format::scp, .force = true}), "convert.part-of-source");
+  EXPECT_EQ(refusal(*inferred({part}), c.archive, {.to = Format::htk, .force = true}), "convert.part-of-source");
+  EXPECT_EQ(content_of(c.archive), whole);
+  convert(*inferred({c.scp}), c.scp, {.to = Format::scp, .force = true});
+  EXPECT_EQ(content_of(c.archive), whole);
+}
+
 // Also bits that are NaN.
 TEST(SpeechConvert, AnyBitsSurviveHtkToBinaryToHtk) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& bits) {

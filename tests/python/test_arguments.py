@@ -333,6 +333,10 @@ def test_types_of_torch(corpus):
     assert bf.open(corpus.path, dtype=torch.float64).streams["x"].element == "float64"
     with pytest.raises(bf.ConfigError, match="dtype is float16, expected"):
         bf.open(corpus.path, dtype=torch.float16)
+    for tensor in (torch.ones(3, 1, requires_grad=True), torch.ones(3, 1, dtype=torch.bfloat16)):
+        for call in (lambda: bf.Arrays({"x": tensor}), lambda: writer(corpus.path).append({"x": tensor})):
+            with pytest.raises(bf.ConfigError, match=r"no array of .*; hint: a tensor's detach\(\)\.float\(\)"):
+                call()
 
 
 def test_a_writer_takes_several_minibatches(corpus, tmp_path):

@@ -191,6 +191,15 @@ def test_requests_are_ranges_and_cover_the_file_about_once(memory, clock, tmp_pa
     assert read < 1.3 * len(lines)
 
 
+@pytest.mark.parametrize("size", (-5, "x", float("inf"), 1 << 63, None))
+def test_a_size_that_no_file_has_is_an_error_of_ours(memory, corpus, monkeypatch, size):
+    put(memory, corpus.path, "/d/train.ctf")
+    real = MemoryFileSystem.info
+    monkeypatch.setattr(MemoryFileSystem, "info", lambda fs, path, **options: {**real(fs, path, **options), "size": size})
+    with pytest.raises(bf.FileError, match="size.*hint|size.*copies it first"):
+        bf.open("memory://d/train.ctf")
+
+
 def test_failures_on_the_way_are_tried_again(memory, clock, corpus, monkeypatch):
     put(memory, corpus.path, "/d/train.ctf")
 
