@@ -62,7 +62,6 @@ void set_layout(const std::string& layout, ConvertOptions& options) {
 }
 
 ConvertOptions options_of(const ConvertArguments& a, const std::string& target) {
-  using Keys = ConvertOptions::Keys;
   ConvertOptions options;
   options.to = target_format(a.to, target);
   set_layout(a.layout, options);
@@ -76,10 +75,7 @@ ConvertOptions options_of(const ConvertArguments& a, const std::string& target) 
     }
     options.renames.emplace_back(rename.substr(0, equals), rename.substr(equals + 1));
   }
-  options.keys = a.keys == "keep"     ? Keys::keep
-                 : a.keys == "number" ? Keys::number
-                 : a.keys == "none"   ? Keys::none
-                                      : Keys::automatic;
+  options.keys = keys_of(a.keys);
   options.shuffle = a.shuffle;
   if (a.shuffle_memory && !a.shuffle) {
     throw UsageError("--shuffle-memory without --shuffle changes nothing; hint: add --shuffle SEED, or leave it out");
@@ -147,6 +143,11 @@ bool reads_other_list(const Setup& setup, const std::string& target) {
 }
 
 }  // namespace
+
+ConvertOptions::Keys keys_of(const std::string& word) {
+  using Keys = ConvertOptions::Keys;
+  return word == "keep" ? Keys::keep : word == "number" ? Keys::number : word == "none" ? Keys::none : Keys::automatic;
+}
 
 Format target_format(const std::string& to, const std::string& path) {
   return as_asked([&] { return batchfeed::target_format(path, to); });

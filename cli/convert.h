@@ -25,6 +25,9 @@ Format target_format(const std::string& to, const std::string& path);
 std::vector<std::string> label_names(const std::string& state_list, const Setup& setup,
                                      const std::vector<std::string>& streams);
 
+// What --keys says.
+ConvertOptions::Keys keys_of(const std::string& word);
+
 // Makes a conversion keep ids of a text even if they only number its sequences: in text, where joins by text need
 // them; and in a shuffled binary file, where they tell the order before.
 void keep_ids(ConvertOptions& options, const Setup& setup);

@@ -190,6 +190,8 @@ std::optional<int> run_command(int argc, char** argv, Console& console, const Co
     return run(console, {}, [&] { return put_text(app.help()); });
   } catch (const CLI::CallForVersion& version) {
     return run(console, {}, [&] { return put_text(std::string(version.what()) + '\n'); });
+  } catch (const UsageError& error) {
+    return fail_usage(console, error.what());
   } catch (const CLI::ParseError& error) {
     if (only != nullptr) return std::nullopt;
     return fail_usage(console, usage_text(app, error));

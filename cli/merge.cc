@@ -47,9 +47,7 @@ int run_merge(const MergeArguments& a, Console& console) {
     setups.push_back(&corpus.setup);
   }
   ConvertOptions options = a.target.options({to}, a.corpus, setups);
-  options.keys = a.keys == "keep"     ? ConvertOptions::Keys::keep
-                 : a.keys == "number" ? ConvertOptions::Keys::number
-                                      : ConvertOptions::Keys::automatic;
+  options.keys = keys_of(a.keys);
   options.report = console.report();
   for (std::size_t i = 0; i < each.size(); ++i) {
     corpora.push_back(open_for_conversion(std::move(loaded[i]), each[i], console));
@@ -70,6 +68,7 @@ int run_shuffle(const MergeArguments& a, Console& console) {
   const std::unique_ptr<Source> source = open_for_conversion(std::move(corpus), a.corpus, console);
   ConvertOptions options = a.target.options({to}, a.corpus, {&setup});
   options.shuffle = a.seed.value_or(0);
+  options.keys = keys_of(a.keys);
   keep_ids(options, setup);
   options.shuffle_memory = a.memory.value_or(kShuffleMemory);
   return run_conversion(*source, a.target.output, options, a.target.json, console);
@@ -109,6 +108,14 @@ Run add_shuffle(CLI::App& app, Console& console) {
                   "batchfeed shuffle train.cntk -o shuffled.cbf --memory 2G    # larger than memory is fine");
   a->corpus.add_to(command, false);
   a->target.add_to(command, "The file to write, whole or not at all");
+  command
+      .add_option(
+          "--keys", a->keys,
+          "keep, number, none, or auto (default), which keeps the ids of text, and other keys that are not just "
+          "0, 1, 2 ...")
+      ->check(CLI::IsMember({"auto", "keep", "number", "none"}))
+      ->type_name("HOW")
+      ->group("Output");
   command.add_option("--seed", a->seed, "The same seed gives the same order (default 0)")
       ->type_name("N")
       ->group("Output");

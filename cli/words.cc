@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "command.h"
 #include "format.h"
 
 namespace batchfeed::cli {
@@ -68,13 +69,16 @@ std::string fault_of_list(std::string& list) {
   return {};
 }
 
-std::string fault_of_name(const std::string& name) {
-  return name.empty() ? "expected a name, found an empty word" : "";
-}
-
 void expect_words(CLI::Option& option) {
   const std::string type = option.get_type_name().substr(0, option.get_type_name().find(':'));
-  if (type == "FILE" || type == "DIR") option.check(fault_of_name, "");
+  if (type == "FILE" || type == "DIR") {
+    option.check(
+        [name = option.get_name()](const std::string& word) {
+          if (word.empty()) throw UsageError(name + ": the name is empty; hint: is a variable of the shell not set?");
+          return std::string();
+        },
+        "");
+  }
   if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) return;
   if (type == kList) {
     option.transform(CLI::Validator([](std::string& list) { return fault_of_list(list); }, ""));

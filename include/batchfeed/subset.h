@@ -39,7 +39,7 @@ std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows);
 std::unique_ptr<Source> select_streams(std::shared_ptr<const Source> source, const std::vector<std::string>& keep,
                                        const std::vector<std::pair<std::string, std::string>>& renames = {});
 
-// False if the keys are 0, 1, 2 ... in the order of the source and say no more than it.
+// False if the keys are 0, 1, 2 ... in the order of the source, or of each of its shards, and say no more than it.
 bool has_own_keys(const Source& source);
 
 // Whether no sequence has more than one sample of a stream, so that a line of text can hold each. False where nominal

@@ -80,7 +80,8 @@ KeyUse key_use(const Source& source, const ConvertOptions& options) {
     case ConvertOptions::Keys::none: return {};
     case ConvertOptions::Keys::automatic: break;
   }
-  return {.write = has_own_keys(source) || (text && !one_sample_each(source))};
+  if (has_own_keys(source)) return {.write = true};
+  return {.write = text && !one_sample_each(source), .number = text};  // of shards, each of which counts from 0
 }
 
 // How samples are read back: features are dense and labels sparse, whatever the source has.
@@ -318,7 +319,7 @@ ConvertResult convert(const Source& source, const std::string& target, const Con
     return once(options);
   } catch (const OtherNumbers&) {
     ConvertOptions with_keys = options;
-    with_keys.keys = ConvertOptions::Keys::keep;
+    with_keys.keys = options.to == Format::ctf ? ConvertOptions::Keys::number : ConvertOptions::Keys::keep;
     return once(with_keys);
   }
 }

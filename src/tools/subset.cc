@@ -174,6 +174,7 @@ bool has_own_keys(const Source& source) {
   std::vector<SequenceInfo> table;
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
     source.sequences(c, table);
+    if (!table.empty() && table.front().key == 0) number = 0;  // another shard
     for (const SequenceInfo& s : table) {
       if (s.key != number || source.key_text(s.key) != std::to_string(number)) return true;
       ++number;

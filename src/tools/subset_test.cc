@@ -9,7 +9,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 
+#include "join/join.h"
 #include "support/each_sequence.h"
 #include "support/memory_source.h"
 
@@ -90,6 +92,15 @@ TEST(Subset, AllSamplesAreEquallyLikely) {
 TEST(Subset, KeysThatAreNumbersInOrderSayNoMore) {
   EXPECT_FALSE(has_own_keys(*ten()));
   EXPECT_TRUE(has_own_keys(*subset(ten(), {{1}})));
+  const auto pair_of = [](std::uint64_t first_key) {
+    std::vector<std::unique_ptr<Source>> shards;
+    for (const std::uint64_t key : {std::uint64_t{0}, first_key})
+      shards.push_back(std::make_unique<reader::MemorySource>(std::vector<std::vector<std::uint32_t>>{{1, 2}, {4}},
+                                                              false, "x", key));
+    return join::concatenate(std::move(shards));
+  };
+  EXPECT_FALSE(has_own_keys(*pair_of(0))) << "of each shard from 0";
+  EXPECT_TRUE(has_own_keys(*pair_of(1)));
 }
 
 TEST(Subset, StreamsAreChosenAndRenamed) {

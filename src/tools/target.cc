@@ -173,7 +173,7 @@ void Target::count(const RowRef& row) {
   if (text_ && last_key_ == row.key) {
     refuse_data("convert.same-id", path_,
                 "two sequences with the id '" + row.key + "' follow each other and would become one",
-                "number the sequences instead");
+                "`keys = number` numbers the sequences");
   }
   last_key_ = row.key;
 }

@@ -79,7 +79,7 @@ def test_an_output_without_a_name_is_refused(batchfeed, corpus):
     corpus(3)
     for command in ("head", "cat", "sample", "report", "schema"):
         done = batchfeed(command, "train.ctf", "-o", "")
-        assert done.code == 2 and done.out == "" and "--output: expected a name, found an empty word" in done.err
+        assert done.code == 2 and done.out == "" and "--output: the name is empty; hint: is a variable of the shell not set?" in done.err
 
 
 def test_into_a_new_corpus(batchfeed, corpus, tmp_path):
