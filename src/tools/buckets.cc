@@ -14,6 +14,7 @@
 #include "io/folder.h"
 #include "model/total.h"
 #include "tools/in_order.h"
+#include "tools/own_limits.h"
 
 namespace batchfeed {
 namespace {
@@ -105,7 +106,7 @@ Buckets::Loaded Buckets::load(std::size_t bucket, unsigned jobs) const {
   options.element = streams_.front().element;
   std::unique_ptr<Source> source;
   try {
-    source = open_source(options);
+    source = open_source(options, own_limits());
   } catch (const Error& error) {
     if (error.fault().id == "cbf.no-samples") return out;  // the bucket is empty
     throw;

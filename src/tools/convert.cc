@@ -18,6 +18,7 @@
 #include "model/total.h"
 #include "tools/buckets.h"
 #include "tools/in_order.h"
+#include "tools/own_limits.h"
 #include "tools/refuse.h"
 #include "tools/row_hash.h"
 #include "tools/selected.h"
@@ -142,7 +143,7 @@ class Conversion {
   }
 
   void verify(const std::string& path, ConvertResult& result) {
-    const std::unique_ptr<Source> back = open_source(target_.reopen(), {}, {}, target_.key_mode());
+    const std::unique_ptr<Source> back = open_source(target_.reopen(), own_limits(), {}, target_.key_mode());
     Content found(!options_.shuffle);
     const std::uint64_t all = total(back->chunks()).bytes;
     std::uint64_t done = 0;

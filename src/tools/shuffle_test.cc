@@ -81,5 +81,24 @@ TEST(Shuffle, OneWhoseOwnFilesAreCutIsTold) {
   }
 }
 
+// Where the caller raised a limit to read the corpus, no hint to raise it could help with files of our own.
+TEST(Shuffle, ReadsItsOwnFilesWhateverTheLimits) {
+  const ScratchFolder folder;
+  CtfOptions options;
+  std::string line;
+  for (int s = 0; s < 1100; ++s) {
+    const std::string name = "s" + std::to_string(s);
+    line += (s == 0 ? "|" : " |") + name + " 1";
+    options.streams.push_back({.name = name, .dim = 1});
+  }
+  options.files = {folder.write("a.ctf", line + '\n' + line + '\n')};
+  Limits limits;
+  limits.streams = 2000;
+  const auto source = open_source(options, limits);
+  const ConvertResult result = convert(*source, folder / "b.cbf", {.shuffle = 1, .verify = true});
+  EXPECT_EQ(result.sequences, 2u);
+  EXPECT_TRUE(result.verified);
+}
+
 }  // namespace
 }  // namespace batchfeed
