@@ -39,7 +39,8 @@ Parts split_parts(const Source& source, const SplitOptions& options);
 
 // Writes each part to its target, in the order of the source, which is read once.
 // Every target appears whole, and all of them or none. options.to applies where
-// `formats` says unknown; shuffle and verify are ignored. Keys are kept.
+// `formats` says unknown; shuffle and verify are ignored. Keys are kept; those that only
+// number the sequences of each shard from 0 become numbers of the whole.
 std::vector<ConvertResult> split(const Source& source, const Parts& parts, const std::vector<std::string>& targets,
                                  const std::vector<Format>& formats, const ConvertOptions& options);
 

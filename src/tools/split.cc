@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/split.h>
+#include <batchfeed/subset.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -228,7 +230,9 @@ struct Dealt {
   std::vector<Batch> batches;  // one for each target
   std::uint64_t left_out = 0;
 
-  void deal(const Source& source, const std::vector<std::uint8_t>& parts, std::size_t targets) {
+  // `first`: the number of the chunk's first sequence, where keys are the sequences' numbers.
+  void deal(const Source& source, const std::vector<std::uint8_t>& parts, std::size_t targets,
+            std::optional<std::uint64_t> first) {
     batches.resize(targets);
     for (Batch& batch : batches) batch.rows.clear();
     left_out = 0;
@@ -238,8 +242,9 @@ struct Dealt {
         ++left_out;
         continue;
       }
+      const std::uint64_t id = first ? *first + place : s.key;
       batches[parts.at(place)].rows.push_back(
-          {.chunk = &chunk, .row = s.row, .id = s.key, .key = source.key_text(s.key)});
+          {.chunk = &chunk, .row = s.row, .id = id, .key = first ? std::to_string(id) : source.key_text(id)});
     }
   }
 };
@@ -274,6 +279,10 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     for (const std::string& file : {target->path(), target->companion()}) expect_not_read(source, file);
   }
   const std::uint64_t bytes = total(source.chunks()).bytes;
+  // Of shards without ids each counts from 0; in the parts a number may not stand for several sequences.
+  const bool own_keys = has_own_keys(source);
+  std::vector<std::uint64_t> first = {0};  // number of each chunk's first sequence
+  for (const ChunkInfo& chunk : source.chunks()) first.push_back(first.back() + chunk.sequences);
   std::uint64_t left_out = 0, done = 0;
   const auto tell = [&] {
     if (options.progress) options.progress(done, bytes);
@@ -284,7 +293,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
         const auto c = static_cast<std::uint32_t>(i);
         selected.read(c, item.chunk);
         selected.sequences(c, item.table);
-        item.deal(source, parts.at(c), open.size());
+        item.deal(source, parts.at(c), open.size(), own_keys ? std::nullopt : std::optional(first[c]));
         for (std::size_t t = 0; t < open.size(); ++t) open[t]->encode(item.batches[t]);
       },
       [&](std::uint64_t i, Dealt& item) {

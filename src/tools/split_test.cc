@@ -208,6 +208,28 @@ TEST(Split, ThePartsTogetherAreTheWhole) {
   EXPECT_FALSE(keys_repeat(*both));
 }
 
+// Each shard counts from 0. Two sequences with one id, one behind the other, would be one.
+TEST(Split, SequencesOfShardsWithoutIdsAreNumbered) {
+  const ScratchFolder folder;
+  CtfOptions options;
+  options.skip_sequence_ids = true;
+  options.streams = {{.name = "v", .dim = 1}};
+  for (int k = 0; k < 6; ++k) {
+    const std::string number = std::to_string(k);
+    options.files.push_back(folder.write("s" + number + ".ctf", "|v " + number + "\n"));
+  }
+  const auto source = open_source(options);
+  const Parts parts = split_parts(*source, {.fractions = {0.5, 0.5}, .exact = true});
+  EXPECT_EQ(sizes(parts, 2), (std::vector<std::uint64_t>{3, 3}));
+  split(*source, parts, {folder / "x.ctf", folder / "y.ctf"}, {Format::ctf, Format::ctf}, {});
+  std::string both;
+  for (const char* const part : {"x.ctf", "y.ctf"}) both += testing::content_of(folder / part);
+  for (int k = 0; k < 6; ++k) {
+    const std::string number = std::to_string(k);
+    EXPECT_NE(both.find(number + " |v " + number + "\n"), both.npos) << both;
+  }
+}
+
 TEST(Split, NoPartTakesThePlaceOfTheWhole) {
   const ScratchFolder folder;
   const auto source = corpus(folder, 50);

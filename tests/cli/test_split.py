@@ -43,6 +43,13 @@ def test_exact_and_stratified(batchfeed, labelled):
     assert len(keys(batchfeed, "d.ctf")) == 40
 
 
+def test_sequences_of_shards_without_ids_are_numbered(batchfeed, write):
+    shards = [write(f"s{k}.ctf", f"|v {k}\n") for k in range(6)]
+    assert batchfeed("split", *shards, "--exact", "--part", "a.ctf=0.5", "--part", "b.ctf=0.5").code == 0
+    lines = [(batchfeed.folder / name).read_text().splitlines() for name in ("a.ctf", "b.ctf")]
+    assert [len(part) for part in lines] == [3, 3] and sorted(lines[0] + lines[1]) == [f"{k} |v {k}" for k in range(6)]
+
+
 @pytest.mark.parametrize("arguments, word", [
     ((), "two parts"),
     (("--part", "a.ctf", "--part", "b.ctf"), "takes the rest"),
