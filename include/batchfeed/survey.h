@@ -58,7 +58,7 @@ struct StreamSurvey {
   ValueCounts counts;
 
   // How many values are not 0, for each index of a sample (a column, a feature). Empty if the dims of this stream and
-  // of the streams before it that have such counts are more than kMostIndices together.
+  // of the streams before it that have such counts are more than kMostIndices together, and it has no `columns`.
   static constexpr std::uint64_t kMostIndices = 1u << 22;
   std::vector<std::uint64_t> by_index;
   std::uint64_t used = 0;               // indices with a value that is not 0

@@ -23,6 +23,7 @@ namespace batchfeed {
 class StreamTally {
  public:
   // How many more indices, and columns, may be counted one by one. A stream takes as many as it has, if there are.
+  // Where columns are counted, indices are as well: their figures belong together.
   struct Left {
     std::uint64_t indices = 0, columns = 0;
   };
@@ -32,12 +33,13 @@ class StreamTally {
     out_.min = std::numeric_limits<double>::infinity();
     out_.max = -out_.min;
     out_.one_hot = true;
-    if (stream.dim <= left.columns) {
+    const bool columns = stream.dim <= left.columns;
+    if (columns) {
       left.columns -= stream.dim;
       columns_.emplace(static_cast<std::size_t>(stream.dim));
     }
-    if (stream.dim > left.indices) return;
-    left.indices -= stream.dim;
+    if (stream.dim > left.indices && !columns) return;
+    left.indices -= std::min(left.indices, stream.dim);
     out_.by_index.resize(static_cast<std::size_t>(stream.dim));
     if (stream.storage == Storage::dense) {
       first_.resize(static_cast<std::size_t>(stream.dim));

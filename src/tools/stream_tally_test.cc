@@ -197,7 +197,11 @@ TEST(StreamTally, IndicesAreCountedWhileThereIsRoom) {
   EXPECT_EQ(left.indices, 0u);
   EXPECT_EQ(left.columns, 3u);
   StreamTally fits_as_columns(stream_of(Storage::sparse, 3), left);
-  EXPECT_EQ(fits_as_columns.finish().columns.mean.size(), 3u);
+  EXPECT_EQ(left.indices, 0u);
+  EXPECT_EQ(left.columns, 0u);
+  const StreamSurvey both = fits_as_columns.finish();
+  EXPECT_EQ(both.columns.mean.size(), 3u);
+  EXPECT_EQ(both.by_index.size(), 3u) << "no column is said to be 0 everywhere because nobody counted";
   EXPECT_EQ(fits.finish().by_index.size(), 4u);
   EXPECT_TRUE(too_large.finish().by_index.empty());
   const StreamSurvey last = just_fits.finish();

@@ -47,6 +47,14 @@ def test_stats_of_too_many_columns(batchfeed, corpus, write):
     assert batchfeed("stats", "w.cntk", "--columns", "--json").json["streams"][0]["columns"] is None
 
 
+def test_columns_behind_a_large_vocabulary_are_counted(batchfeed, write):
+    write("a.ctf", "|a 4194303:1 |b 3:1 |c 0 5\n|a 4194303:1 |b 2:1 |c 1 5\n")
+    _, b, c = batchfeed("stats", "a.ctf", "--columns", "--json").json["streams"]
+    assert b["columns"]["not_zero"] == [0, 0, 1, 1] and c["columns"]["not_zero"] == [1, 2] and c["constant_columns"] == 1
+    text = batchfeed("stats", "a.ctf", "--columns").out.split("\nb\n")[1]
+    assert "and 2 columns in which nothing occurs" in text
+
+
 def test_stats_counts_what_is_damaged_and_repeated(batchfeed, corpus, write):
     config = corpus(1)
     write("train.ctf", "0 |v 1 2 |t 3:1\n1 |v 1 x |t 3:1\n2 |v 1 2 |t 3:1\n")
