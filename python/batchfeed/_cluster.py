@@ -300,7 +300,10 @@ def _dtype_of(corpus: Corpus, options: dict[str, Any]) -> Optional[str]:
 
 
 def _made(folder: Path) -> str:
-    target = os.path.abspath(path("folder", folder))
+    given = path("folder", folder)
+    if _core.is_url(given):
+        raise usage("python.target", "clusters write local files", "give a folder that all machines see, and send the files", path=given)
+    target = os.path.abspath(given)
     os.makedirs(target, exist_ok=True)
     return target
 

@@ -184,6 +184,14 @@ def test_what_is_refused(shards, tmp_path):
         bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=0)
 
 
+def test_a_url_is_no_folder_to_write_to(shards, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for work in (bf.Cluster().convert, lambda *a: bf.Cluster().shuffle(*a, shards=2)):
+        with pytest.raises(bf.ConfigError, match="^memory://d/out: clusters write local files; hint: give a folder"):
+            work(str(shards / "part-*.ctf"), "memory://d/out")
+    assert not list(tmp_path.iterdir())
+
+
 def check_cluster(cluster, shards, expected, out, tmp_path):
     about, report = work(cluster, shards, out)
     assert about == expected[0] and report == expected[1]
