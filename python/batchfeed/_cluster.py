@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any, Callable, Optional, TypeVar, Union
 
@@ -59,7 +60,8 @@ class Cluster:
 
     def check(self, corpus: Corpus, *, max_faults: int = 100_000) -> CheckReport:
         """As bf.check(): the faults of all shards, in their order, also those for which a shard cannot be opened."""
-        reports = self.map(_Check(max_faults), self._shards(corpus, damaged=True))
+        shards = self._alike(self._shards(corpus, damaged=True), damaged=True)
+        reports = self.map(_Check(max_faults), shards)
         sums = {n: sum(getattr(r, n) for r in reports) for n in ("faults", "warnings", "sequences", "samples", "bytes")}
         ids = sum((Counter(r.by_id) for r in reports), Counter())
         whole = SimpleNamespace(**sums, by_id=dict(ids), complete=all(r.complete for r in reports))
@@ -67,7 +69,7 @@ class Cluster:
 
     def info(self, corpus: Corpus) -> Info:
         """As bf.info(), of all shards together."""
-        found = self.map(_info, self._shards(corpus))
+        found = self.map(_info, self._alike(self._shards(corpus)))
         counts = sum((lengths for _, lengths in found), Counter[int]())
         parts = [one for one, _ in found]
         total = {n: sum(getattr(one, n) for one in parts) for n in ("sequences", "samples", "chunks", "bytes")}
@@ -101,7 +103,8 @@ class Cluster:
         _refuse(parts, force)
         between = os.path.join(target, f".shuffle-{seed}-{secrets.token_hex(4)}")  # another shuffle may be running there
         try:
-            dealt = self.map(_Deal(between, shards, seed), list(enumerate(self._shards(corpus, dtype=dtype))))
+            old = self._alike(self._shards(corpus, dtype=dtype))
+            dealt = self.map(_Deal(between, shards, seed), list(enumerate(old)))
             pieces = [[piece for one in dealt if (piece := one[k])] for k in range(shards)]
             gather = _Gather(seed, {"to": to, "jobs": 1, "keys": "keep", **options})
             return self.map(gather, [(k, parts[k], pieces[k]) for k in range(shards)])
@@ -129,6 +132,21 @@ class Cluster:
                 keys = {"keys": "text"} if text else {}
         return [Shard(file, FromSources([replace(source, files=file)], {}, keys, self._storage)) for file in files]
 
+    def _alike(self, shards: list[Shard], damaged: bool = False) -> list[Shard]:
+        """The shards, if binary ones have the same streams, as readers expect. `damaged`: those that cannot be opened are
+        left to who does."""
+        if len(shards) == 1 or not isinstance(shards[0].opening._corpora()[0][0], CBF):
+            return shards  # the streams of text are declared for all
+        there = self.map(_Streams(damaged), shards)
+        first: list[str] = next((one for one in there if one is not None), [])
+        for number, (shard, found) in enumerate(zip(shards, there), 1):
+            if found is None or found == first:
+                continue
+            there_is, expected = next((a, b) for a, b in zip_longest(found, first, fillvalue="none") if a != b)
+            what = f"shard {number} of the corpus has other streams than the first: {there_is}, not {expected}"
+            raise usage("python.shards", what, "they must agree in names, dims, storage and element type", path=shard.name)
+        return shards
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -153,6 +171,21 @@ class _Infer:
                 raise
             return None
         return [(s.spec.name, s.spec.storage, s.spec.dim) for s in seen.streams], seen.has_ids, seen.text_ids
+
+
+@dataclass(frozen=True)
+class _Streams:
+    damaged: bool
+
+    def __call__(self, shard: Shard) -> Optional[list[str]]:
+        try:
+            with Reader._of(shard.opening, log) as reader:
+                found = list(reader.streams.values())
+        except FormatError as error:
+            if not self.damaged or error.kind != "format":
+                raise
+            return None
+        return [f"{s.name!r} ({s.storage} {s.dim}{', double' if s.element == 'float64' else ''})" for s in found]
 
 
 def _declared(source: CTF, seen: list[tuple[list[tuple[str, str, int]], bool, bool]]) -> tuple[CTF, bool]:

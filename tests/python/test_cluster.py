@@ -132,6 +132,28 @@ def test_shards_that_cannot_be_opened_are_faults_of_the_corpus(tmp_path, streams
         bf.Cluster().check([str(tmp_path / "1.ctf"), str(tmp_path / "none.ctf")])
 
 
+def test_binary_shards_have_the_same_streams(tmp_path):
+    two = {"x": bf.dense(2), "y": bf.dense(3)}
+    corpus, works = str(tmp_path / "*.cbf"), (bf.Cluster().info, bf.Cluster().check, lambda c: bf.Cluster().shuffle(c, tmp_path / "out", shards=1))
+    with bf.Writer(tmp_path / "a.cbf", two) as writer:
+        writer.append({"x": [1, 2], "y": [1, 2, 3]})
+    for streams, dtype, message in (
+        ({"y": bf.dense(3), "x": bf.dense(2)}, "float32", r"'y' \(dense 3\), not 'x' \(dense 2\)"),
+        ({"x": bf.dense(2)}, "float32", r"none, not 'y' \(dense 3\)"),
+        (two, "float64", r"'x' \(dense 2, double\), not 'x' \(dense 2\)"),
+    ):
+        with bf.Writer(tmp_path / "b.cbf", streams, dtype=dtype, force=True) as writer:
+            writer.append({name: np.ones(spec.dim) for name, spec in streams.items()})
+        for work in works:
+            with pytest.raises(bf.ConfigError, match=f"shard 2 of the corpus has other streams than the first: {message}; hint: they must agree"):
+                work(corpus)
+    (tmp_path / "b.cbf").write_bytes((tmp_path / "a.cbf").read_bytes()[:40])
+    report = bf.Cluster().check(corpus)
+    assert (report.faults, report.sequences) == (1, 1), "a damaged shard is a fault, as ever"
+    (tmp_path / "b.cbf").write_bytes((tmp_path / "a.cbf").read_bytes())
+    assert [(s.name, s.dim) for s in bf.Cluster().info(corpus).streams] == [("x", 2), ("y", 3)]
+
+
 def test_shards_are_read_as_the_dtype_says(shards, tmp_path):
     corpus = str(shards / "part-*.ctf")
     bf.Cluster().convert(corpus, tmp_path / "wide", dtype="float64")
