@@ -105,8 +105,11 @@ class Cluster:
         try:
             old = self._alike(self._shards(corpus, dtype=dtype))
             dealt = self.map(_Deal(between, shards, seed), list(enumerate(old)))
-            pieces = [[piece for one in dealt if (piece := one[k])] for k in range(shards)]
-            gather = _Gather(seed, {"to": to, "jobs": 1, "keys": "keep", **options})
+            pieces = [[piece for paths, _ in dealt if (piece := paths[k])] for k in range(shards)]
+            # Numbers of which each shard counts its own from 0 say nothing in the result, where two may even meet.
+            kept = len(dealt) == 1 or any(own for _, own in dealt)
+            keys = "keep" if kept else "none" if to == "cbf" else "number"
+            gather = _Gather(seed, {"to": to, "jobs": 1, "keys": keys, **options})
             return self.map(gather, [(k, parts[k], pieces[k]) for k in range(shards)])
         finally:
             shutil.rmtree(between, ignore_errors=True)
@@ -260,27 +263,32 @@ MOST_WRITERS = 256
 
 @dataclass(frozen=True)
 class _Deal:
-    """Deals the sequences of a shard out to files, one for each shard of the result that gets any."""
+    """Deals the sequences of a shard out to files, one for each shard of the result that gets any. Returns their paths, and
+    whether the shard has keys of its own: other ones than 0, 1, 2 ..."""
 
     folder: str
     shards: int
     seed: int
 
-    def __call__(self, job: tuple[int, Shard]) -> list[Optional[str]]:
+    def __call__(self, job: tuple[int, Shard]) -> tuple[list[Optional[str]], bool]:
         os.makedirs(self.folder, exist_ok=True)
         parts = (range(first, min(first + MOST_WRITERS, self.shards)) for first in range(0, self.shards, MOST_WRITERS))
-        return [path for part in parts for path in self._deal(*job, part)]
+        done = [self._deal(*job, part) for part in parts]
+        return [path for paths, _ in done for path in paths], done[0][1]
 
-    def _deal(self, number: int, shard: Shard, part: range) -> list[Optional[str]]:
+    def _deal(self, number: int, shard: Shard, part: range) -> tuple[list[Optional[str]], bool]:
         """Writes the sequences that go to the shards in `part`. Every part draws the same random numbers."""
         random = np.random.Generator(np.random.Philox(key=np.array([self.seed, number], np.uint64)))
         options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
         writers: dict[int, Writer] = {}
+        read, own = 0, False
         with Reader._of(replace(shard.opening, options=options), log) as reader:
             streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}
             dtype = next(iter(reader.streams.values())).element
             for batch in reader:
                 to = random.integers(0, self.shards, batch.num_sequences)
+                own = own or batch.sequence_keys != [str(n) for n in range(read, read + batch.num_sequences)]
+                read += batch.num_sequences
                 for k in np.unique(to[(to >= part.start) & (to < part.stop)]).tolist():
                     if k not in writers:
                         path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
@@ -288,7 +296,7 @@ class _Deal:
                     writers[k]._extend(*_rows(batch, np.flatnonzero(to == k)), exact=False)
         for writer in writers.values():
             writer.close()
-        return [writers[k]._path if k in writers else None for k in part]
+        return [writers[k]._path if k in writers else None for k in part], own
 
 
 def _rows(batch: Any, rows: npt.NDArray[Any]) -> tuple[dict[str, Any], Any, list[str]]:
