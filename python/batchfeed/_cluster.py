@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any, Callable, Optional, TypeVar, Union
@@ -19,14 +20,14 @@ import numpy.typing as npt
 from . import _core
 from ._errors import FormatError, usage
 from ._files import StorageOptions, file_system, names_in, working_directory
-from ._given import Path, path, paths, shown, whole
+from ._given import Path, pairs, path, paths, shown, whole
 from ._info import Info, StreamDescription
 from ._open import FromSources
 from ._reader import Reader
 from ._source import Writer
 from ._sources import CBF, CTF, StreamSpec, _element, dense, sparse
 from ._told import log
-from ._tools import CheckReport, Converted, IndexInfo, check, convert, index, info
+from ._tools import CheckReport, Converted, IndexInfo, check, convert, form_of, index, info, target_options
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -78,6 +79,7 @@ class Cluster:
     def convert(self, corpus: Corpus, folder: Path, *, to: str = "cbf", force: bool = False, **options: Any) -> list[Converted]:
         """Writes each shard in another format, under its own name in `folder`; `options` are those of bf.convert()."""
         dtype = _dtype_of(corpus, options)
+        _expect_options({"to": to, "force": force, **options})
         target = _made(folder)
         shards = self._shards(corpus, dtype=dtype)
         names = [posixpath.splitext(posixpath.basename(shard.name))[0] + "." + to for shard in shards]
@@ -98,6 +100,9 @@ class Cluster:
         removed at the end.
         """
         shards, seed, dtype = whole("shards", shards, 1), whole("seed", seed), _dtype_of(corpus, options)
+        if "shuffle" in options:
+            raise usage("python.option", f"shuffle is {shown(options['shuffle'])}, and the shards are shuffled anyway", "seed= gives another order")
+        _expect_options({"to": to, "force": force, **options})
         target = _made(folder)
         parts = [os.path.join(target, f"part-{k:05d}.{to}") for k in range(shards)]
         _refuse(parts, force)
@@ -338,6 +343,19 @@ def _dtype_of(corpus: Corpus, options: dict[str, Any]) -> Optional[str]:
     if dtype is not None and isinstance(corpus, (CTF, CBF)):
         raise usage("python.option", f"dtype is {shown(dtype)}, which is for files and not for sources", "say bf.CTF(file, dtype=...)")
     return None if dtype is None else _element(dtype)
+
+
+# Options of convert() that do not say what is written.
+OTHERS = ("section", "set", "state_list", "path_map", "limits", "storage_options", "report", "progress")
+
+
+def _expect_options(options: dict[str, Any]) -> None:
+    """Raises for options that convert() does not take: here, as a task would when much of the work is done."""
+    signature(convert).bind(None, None, **options)
+    given = {name: value for name, value in options.items() if name not in ("to", *OTHERS)}
+    if "renames" in given:
+        given["renames"] = pairs("renames", given["renames"], '{"old": "new"}')
+    target_options(form_of(f"part.{options['to']}", options["to"]), options.get("report"), **given)
 
 
 def _made(folder: Path) -> str:

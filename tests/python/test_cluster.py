@@ -214,6 +214,26 @@ def test_options_that_a_cluster_does_not_take(shards, tmp_path, options, message
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"to": "nix"}, bf.ConfigError, "to is 'nix', expected one of 'ctf', 'cbf', 'scp'"),
+        ({"keys": "drop"}, bf.ConfigError, "keys is 'drop', expected one of 'automatic', 'keep'"),
+        ({"chunk_bytes": -1}, bf.ConfigError, "chunk_bytes is -1"),
+        ({"renames": ["x"]}, bf.ConfigError, "renames is .'x'., expected a mapping"),
+        ({"force": "no"}, bf.ConfigError, "force is 'no', expected True or False"),
+        ({"chunk_byte": 9}, TypeError, "unexpected keyword argument 'chunk_byte'"),
+        ({"shuffle": 3}, bf.ConfigError, "shuffle is 3, and the shards are shuffled anyway; hint: seed= gives another order"),
+    ],
+)
+def test_options_are_checked_before_any_shard_is_read(tmp_path, options, error, message):
+    works = [lambda *a, **k: bf.Cluster().shuffle(*a, shards=2, **k)] + [bf.Cluster().convert] * ("shuffle" not in options)
+    for work in works:
+        with pytest.raises(error, match=message):
+            work(str(tmp_path / "none.ctf"), tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_refused(shards, tmp_path):
     with pytest.raises(bf.ConfigError, match="exists"):
         (tmp_path / "part-0.cbf").write_bytes(b"")
