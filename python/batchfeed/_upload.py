@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Optional
 
 from . import _core
+from ._convert import library
 from ._errors import Error, exception, usage
 from ._files import Remote, StorageOptions, _Files, _version, fault, retried
 
@@ -120,12 +121,19 @@ class Upload:
             if found != wanted:
                 raise fault(url, "write", OSError(f"{wanted} bytes were sent, and {found} are there"))
             if not at_once:
-                retried(self._remote, url, "write", lambda: self._fs.mv(beside, path))
+                retried(self._remote, url, "write", lambda: self._move(beside, path))
         except BaseException:
             if not at_once:
                 with suppress(Exception):
                     self._fs.rm_file(beside)
             raise
+
+    def _move(self, old: str, new: str) -> None:
+        if getattr(type(self._fs), "mv", None) is not library("fsspec.spec", "files behind URLs").AbstractFileSystem.mv:
+            self._fs.mv(old, new)
+            return
+        self._fs.cp_file(old, new)  # as fsspec's own mv() does, but that takes "[1]" in a name for a pattern
+        self._fs.rm_file(old)
 
     def _size(self, path: str) -> Optional[int]:
         self._fs.invalidate_cache(path)

@@ -46,6 +46,13 @@ def test_a_writer_sends_what_it_would_write(memory, tmp_path, name, keys):  # no
         assert memory.cat_file(f"/d/{n}") == (tmp_path / n).read_bytes()
 
 
+@pytest.mark.parametrize("name", ["a[1].cbf", "a*.cbf", "a?.cbf"])
+def test_a_name_is_no_pattern(memory, name):  # noqa: F811
+    memory.pipe_file("/d/a1.cbf", b"")
+    write(f"memory://d/{name}")
+    assert sorted(memory.store) == sorted([f"/d/{name}", "/d/a1.cbf"])
+
+
 def test_a_conversion_too(memory, corpus, tmp_path):  # noqa: F811
     local = bf.convert(corpus.source(), tmp_path / "a.cbf", keys="keep", shuffle=3)
     there = bf.convert(corpus.source(), "memory://d/a.cbf", keys="keep", shuffle=3, verify=True)
