@@ -20,7 +20,7 @@ import numpy.typing as npt
 from . import _core
 from ._errors import FormatError, usage
 from ._files import StorageOptions, file_system, names_in, working_directory
-from ._given import Path, pairs, path, paths, shown, whole
+from ._given import Path, flag, pairs, path, paths, shown, whole
 from ._info import Info, StreamDescription
 from ._open import FromSources
 from ._reader import Reader
@@ -57,7 +57,8 @@ class Cluster:
     def index(self, corpus: Corpus, *, cache_dir: Optional[Path] = None, rebuild: bool = False) -> list[IndexInfo]:
         """As bf.index(), of all shards. Without `cache_dir` each index lies beside its shard."""
         folder = None if cache_dir is None else path("cache_dir", cache_dir)
-        return [one for shard in self.map(_Index(folder, rebuild), self._shards(corpus)) for one in shard]
+        shards = self._shards(corpus, kept_in=folder or "", rebuild=flag("rebuild", rebuild))
+        return [one for shard in self.map(_Index(folder, rebuild), shards) for one in shard]
 
     def check(self, corpus: Corpus, *, max_faults: int = 100_000) -> CheckReport:
         """As bf.check(): the faults of all shards, in their order, also those for which a shard cannot be opened."""
@@ -119,9 +120,12 @@ class Cluster:
         finally:
             shutil.rmtree(between, ignore_errors=True)
 
-    def _shards(self, corpus: Corpus, damaged: bool = False, dtype: Optional[str] = None) -> list[Shard]:
+    def _shards(
+        self, corpus: Corpus, damaged: bool = False, dtype: Optional[str] = None, kept_in: Optional[str] = None, rebuild: bool = False
+    ) -> list[Shard]:
         """An opening for each shard. `damaged`: a shard whose streams cannot be inferred gets those of the others, instead
-        of raising its fault."""
+        of raising its fault. `kept_in`, `rebuild`: streams that are inferred are kept there, "" being beside the data, or
+        where the corpus says."""
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
         folder = working_directory()
         opened = file_system(self._storage, names_in(corpus), {}, folder)
@@ -134,7 +138,10 @@ class Cluster:
             source = source if dtype is None else replace(source, dtype=dtype)
         keys: dict[str, Any] = {}
         if isinstance(source, CTF) and source.streams is None:
-            seen = [one for one in self.map(_Infer(self._storage, folder, damaged), files) if one is not None]
+            keep = flag("cache_index", source.cache_index) or kept_in is not None
+            cache_dir = kept_in or ("" if source.cache_dir is None else path("cache_dir", source.cache_dir))
+            infer = _Infer(self._storage, folder, damaged, keep, cache_dir, rebuild)
+            seen = [one for one in self.map(infer, files) if one is not None]
             if seen:  # else no shard can be read
                 source, text = _declared(source, seen)
                 keys = {"keys": "text"} if text else {}
@@ -170,10 +177,14 @@ class _Infer:
     storage: StorageOptions
     folder: str
     damaged: bool
+    keep: bool
+    cache_dir: str
+    rebuild: bool
 
     def __call__(self, file: str) -> Optional[tuple[list[tuple[str, str, int]], bool, bool]]:
         try:
-            seen = _core.infer_ctf([file], None, file_system(self.storage, [file], {}, self.folder), _core.Limits())
+            files = file_system(self.storage, [file], {}, self.folder)
+            seen = _core.infer_ctf([file], None, files, _core.Limits(), self.keep, self.cache_dir, self.rebuild)
         except FormatError as error:
             if not self.damaged or error.kind != "format":
                 raise

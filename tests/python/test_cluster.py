@@ -126,6 +126,25 @@ def test_other_seeds_give_other_orders(shards, expected, tmp_path):
     assert files(tmp_path) != {k.removeprefix("shuffled/"): v for k, v in expected[2].items() if k.startswith("shuffled")}
 
 
+@pytest.mark.parametrize("cache_dir", [None, "index"])
+def test_what_is_indexed_is_opened_at_once(shards, tmp_path, monkeypatch, cache_dir):
+    """Inferred streams are kept, too: else the first reader would read all shards for them."""
+    for shard in shards.glob("part-*.ctf"):
+        (tmp_path / shard.name).write_bytes(shard.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    kept = lambda: {p.name: p.stat().st_mtime_ns for p in pathlib.Path(cache_dir or ".").iterdir() if p.suffix in (".bfindex", ".bfstreams")}
+    bf.Cluster().index("part-*.ctf", cache_dir=cache_dir)
+    made = kept()
+    assert sorted(name.rsplit(".")[-1] for name in made) == ["bfindex"] * 5 + ["bfstreams"] * 5
+    assert [one.was_valid for one in bf.index("part-*.ctf", cache_dir=cache_dir)] == [True] * 5
+    bf.Reader(bf.CTF("part-*.ctf", cache_index=True, cache_dir=cache_dir), minibatch_samples=50).close()
+    assert kept() == made
+    bf.Cluster().info(bf.CTF("part-*.ctf", cache_index=True, cache_dir=cache_dir))
+    assert kept() == made
+    bf.Cluster().index("part-*.ctf", cache_dir=cache_dir, rebuild=True)
+    assert all(kept()[name] != when for name, when in made.items())
+
+
 def test_faults_of_shards_keep_their_order(shards, tmp_path):
     for i, text in enumerate((b"0 |x 1 2\n1 |x 1 oops\n", b"2 |x 3 4\n", b"3 |x 1 bad\n")):
         (tmp_path / f"{i}.ctf").write_bytes(text)
