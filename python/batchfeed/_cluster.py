@@ -9,6 +9,8 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
+from itertools import zip_longest
 from types import SimpleNamespace
 from typing import Any, Callable, Optional, TypeVar, Union
 
@@ -18,14 +20,14 @@ import numpy.typing as npt
 from . import _core
 from ._errors import FormatError, usage
 from ._files import StorageOptions, file_system, names_in, working_directory
-from ._given import Path, path, paths, shown, whole
+from ._given import Path, flag, pairs, path, paths, shown, whole
 from ._info import Info, StreamDescription
 from ._open import FromSources
 from ._reader import Reader
 from ._source import Writer
 from ._sources import CBF, CTF, StreamSpec, _element, dense, sparse
 from ._told import log
-from ._tools import CheckReport, Converted, IndexInfo, check, convert, index, info
+from ._tools import CheckReport, Converted, IndexInfo, check, convert, form_of, index, info, target_options
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -55,11 +57,13 @@ class Cluster:
     def index(self, corpus: Corpus, *, cache_dir: Optional[Path] = None, rebuild: bool = False) -> list[IndexInfo]:
         """As bf.index(), of all shards. Without `cache_dir` each index lies beside its shard."""
         folder = None if cache_dir is None else path("cache_dir", cache_dir)
-        return [one for shard in self.map(_Index(folder, rebuild), self._shards(corpus)) for one in shard]
+        shards = self._shards(corpus, kept_in=folder or "", rebuild=flag("rebuild", rebuild))
+        return [one for shard in self.map(_Index(folder, rebuild), shards) for one in shard]
 
     def check(self, corpus: Corpus, *, max_faults: int = 100_000) -> CheckReport:
         """As bf.check(): the faults of all shards, in their order, also those for which a shard cannot be opened."""
-        reports = self.map(_Check(max_faults), self._shards(corpus, damaged=True))
+        shards = self._alike(self._shards(corpus, damaged=True), damaged=True)
+        reports = self.map(_Check(max_faults), shards)
         sums = {n: sum(getattr(r, n) for r in reports) for n in ("faults", "warnings", "sequences", "samples", "bytes")}
         ids = sum((Counter(r.by_id) for r in reports), Counter())
         whole = SimpleNamespace(**sums, by_id=dict(ids), complete=all(r.complete for r in reports))
@@ -67,7 +71,7 @@ class Cluster:
 
     def info(self, corpus: Corpus) -> Info:
         """As bf.info(), of all shards together."""
-        found = self.map(_info, self._shards(corpus))
+        found = self.map(_info, self._alike(self._shards(corpus)))
         counts = sum((lengths for _, lengths in found), Counter[int]())
         parts = [one for one, _ in found]
         total = {n: sum(getattr(one, n) for one in parts) for n in ("sequences", "samples", "chunks", "bytes")}
@@ -76,6 +80,7 @@ class Cluster:
     def convert(self, corpus: Corpus, folder: Path, *, to: str = "cbf", force: bool = False, **options: Any) -> list[Converted]:
         """Writes each shard in another format, under its own name in `folder`; `options` are those of bf.convert()."""
         dtype = _dtype_of(corpus, options)
+        _expect_options({"to": to, "force": force, **options})
         target = _made(folder)
         shards = self._shards(corpus, dtype=dtype)
         names = [posixpath.splitext(posixpath.basename(shard.name))[0] + "." + to for shard in shards]
@@ -96,21 +101,31 @@ class Cluster:
         removed at the end.
         """
         shards, seed, dtype = whole("shards", shards, 1), whole("seed", seed), _dtype_of(corpus, options)
+        if "shuffle" in options:
+            raise usage("python.option", f"shuffle is {shown(options['shuffle'])}, and the shards are shuffled anyway", "seed= gives another order")
+        _expect_options({"to": to, "force": force, **options})
         target = _made(folder)
         parts = [os.path.join(target, f"part-{k:05d}.{to}") for k in range(shards)]
         _refuse(parts, force)
         between = os.path.join(target, f".shuffle-{seed}-{secrets.token_hex(4)}")  # another shuffle may be running there
         try:
-            dealt = self.map(_Deal(between, shards, seed), list(enumerate(self._shards(corpus, dtype=dtype))))
-            pieces = [[piece for one in dealt if (piece := one[k])] for k in range(shards)]
-            gather = _Gather(seed, {"to": to, "jobs": 1, "keys": "keep", **options})
+            old = self._alike(self._shards(corpus, dtype=dtype))
+            dealt = self.map(_Deal(between, shards, seed), list(enumerate(old)))
+            pieces = [[piece for paths, _ in dealt if (piece := paths[k])] for k in range(shards)]
+            # Numbers of which each shard counts its own from 0 say nothing in the result, where two may even meet.
+            kept = len(dealt) == 1 or any(own for _, own in dealt)
+            keys = "keep" if kept else "none" if to == "cbf" else "number"
+            gather = _Gather(seed, {"to": to, "jobs": 1, "keys": keys, **options})
             return self.map(gather, [(k, parts[k], pieces[k]) for k in range(shards)])
         finally:
             shutil.rmtree(between, ignore_errors=True)
 
-    def _shards(self, corpus: Corpus, damaged: bool = False, dtype: Optional[str] = None) -> list[Shard]:
+    def _shards(
+        self, corpus: Corpus, damaged: bool = False, dtype: Optional[str] = None, kept_in: Optional[str] = None, rebuild: bool = False
+    ) -> list[Shard]:
         """An opening for each shard. `damaged`: a shard whose streams cannot be inferred gets those of the others, instead
-        of raising its fault."""
+        of raising its fault. `kept_in`, `rebuild`: streams that are inferred are kept there, "" being beside the data, or
+        where the corpus says."""
         source = corpus if isinstance(corpus, (CTF, CBF)) else None
         folder = working_directory()
         opened = file_system(self._storage, names_in(corpus), {}, folder)
@@ -123,11 +138,29 @@ class Cluster:
             source = source if dtype is None else replace(source, dtype=dtype)
         keys: dict[str, Any] = {}
         if isinstance(source, CTF) and source.streams is None:
-            seen = [one for one in self.map(_Infer(self._storage, folder, damaged), files) if one is not None]
+            keep = flag("cache_index", source.cache_index) or kept_in is not None
+            cache_dir = kept_in or ("" if source.cache_dir is None else path("cache_dir", source.cache_dir))
+            infer = _Infer(self._storage, folder, damaged, keep, cache_dir, rebuild)
+            seen = [one for one in self.map(infer, files) if one is not None]
             if seen:  # else no shard can be read
                 source, text = _declared(source, seen)
                 keys = {"keys": "text"} if text else {}
         return [Shard(file, FromSources([replace(source, files=file)], {}, keys, self._storage)) for file in files]
+
+    def _alike(self, shards: list[Shard], damaged: bool = False) -> list[Shard]:
+        """The shards, if binary ones have the same streams, as readers expect. `damaged`: those that cannot be opened are
+        left to who does."""
+        if len(shards) == 1 or not isinstance(shards[0].opening._corpora()[0][0], CBF):
+            return shards  # the streams of text are declared for all
+        there = self.map(_Streams(damaged), shards)
+        first: list[str] = next((one for one in there if one is not None), [])
+        for number, (shard, found) in enumerate(zip(shards, there), 1):
+            if found is None or found == first:
+                continue
+            there_is, expected = next((a, b) for a, b in zip_longest(found, first, fillvalue="none") if a != b)
+            what = f"shard {number} of the corpus has other streams than the first: {there_is}, not {expected}"
+            raise usage("python.shards", what, "they must agree in names, dims, storage and element type", path=shard.name)
+        return shards
 
 
 @dataclass(frozen=True)
@@ -144,15 +177,34 @@ class _Infer:
     storage: StorageOptions
     folder: str
     damaged: bool
+    keep: bool
+    cache_dir: str
+    rebuild: bool
 
     def __call__(self, file: str) -> Optional[tuple[list[tuple[str, str, int]], bool, bool]]:
         try:
-            seen = _core.infer_ctf([file], None, file_system(self.storage, [file], {}, self.folder), _core.Limits())
+            files = file_system(self.storage, [file], {}, self.folder)
+            seen = _core.infer_ctf([file], None, files, _core.Limits(), self.keep, self.cache_dir, self.rebuild)
         except FormatError as error:
             if not self.damaged or error.kind != "format":
                 raise
             return None
         return [(s.spec.name, s.spec.storage, s.spec.dim) for s in seen.streams], seen.has_ids, seen.text_ids
+
+
+@dataclass(frozen=True)
+class _Streams:
+    damaged: bool
+
+    def __call__(self, shard: Shard) -> Optional[list[str]]:
+        try:
+            with Reader._of(shard.opening, log) as reader:
+                found = list(reader.streams.values())
+        except FormatError as error:
+            if not self.damaged or error.kind != "format":
+                raise
+            return None
+        return [f"{s.name!r} ({s.storage} {s.dim}{', double' if s.element == 'float64' else ''})" for s in found]
 
 
 def _declared(source: CTF, seen: list[tuple[list[tuple[str, str, int]], bool, bool]]) -> tuple[CTF, bool]:
@@ -227,27 +279,32 @@ MOST_WRITERS = 256
 
 @dataclass(frozen=True)
 class _Deal:
-    """Deals the sequences of a shard out to files, one for each shard of the result that gets any."""
+    """Deals the sequences of a shard out to files, one for each shard of the result that gets any. Returns their paths, and
+    whether the shard has keys of its own: other ones than 0, 1, 2 ..."""
 
     folder: str
     shards: int
     seed: int
 
-    def __call__(self, job: tuple[int, Shard]) -> list[Optional[str]]:
+    def __call__(self, job: tuple[int, Shard]) -> tuple[list[Optional[str]], bool]:
         os.makedirs(self.folder, exist_ok=True)
         parts = (range(first, min(first + MOST_WRITERS, self.shards)) for first in range(0, self.shards, MOST_WRITERS))
-        return [path for part in parts for path in self._deal(*job, part)]
+        done = [self._deal(*job, part) for part in parts]
+        return [path for paths, _ in done for path in paths], done[0][1]
 
-    def _deal(self, number: int, shard: Shard, part: range) -> list[Optional[str]]:
+    def _deal(self, number: int, shard: Shard, part: range) -> tuple[list[Optional[str]], bool]:
         """Writes the sequences that go to the shards in `part`. Every part draws the same random numbers."""
         random = np.random.Generator(np.random.Philox(key=np.array([self.seed, number], np.uint64)))
         options = {**shard.opening.options, "order": "file", "minibatch_size": 1 << 16}
         writers: dict[int, Writer] = {}
+        read, own = 0, False
         with Reader._of(replace(shard.opening, options=options), log) as reader:
             streams = {s.name: StreamSpec(s.storage, s.dim) for s in reader.streams.values()}
             dtype = next(iter(reader.streams.values())).element
             for batch in reader:
                 to = random.integers(0, self.shards, batch.num_sequences)
+                own = own or batch.sequence_keys != [str(n) for n in range(read, read + batch.num_sequences)]
+                read += batch.num_sequences
                 for k in np.unique(to[(to >= part.start) & (to < part.stop)]).tolist():
                     if k not in writers:
                         path = os.path.join(self.folder, f"{number:05d}-{k:05d}.cbf")
@@ -255,7 +312,7 @@ class _Deal:
                     writers[k]._extend(*_rows(batch, np.flatnonzero(to == k)), exact=False)
         for writer in writers.values():
             writer.close()
-        return [writers[k]._path if k in writers else None for k in part]
+        return [writers[k]._path if k in writers else None for k in part], own
 
 
 def _rows(batch: Any, rows: npt.NDArray[Any]) -> tuple[dict[str, Any], Any, list[str]]:
@@ -299,8 +356,24 @@ def _dtype_of(corpus: Corpus, options: dict[str, Any]) -> Optional[str]:
     return None if dtype is None else _element(dtype)
 
 
+# Options of convert() that do not say what is written.
+OTHERS = ("section", "set", "state_list", "path_map", "limits", "storage_options", "report", "progress")
+
+
+def _expect_options(options: dict[str, Any]) -> None:
+    """Raises for options that convert() does not take: here, as a task would when much of the work is done."""
+    signature(convert).bind(None, None, **options)
+    given = {name: value for name, value in options.items() if name not in ("to", *OTHERS)}
+    if "renames" in given:
+        given["renames"] = pairs("renames", given["renames"], '{"old": "new"}')
+    target_options(form_of(f"part.{options['to']}", options["to"]), options.get("report"), **given)
+
+
 def _made(folder: Path) -> str:
-    target = os.path.abspath(path("folder", folder))
+    given = path("folder", folder)
+    if _core.is_url(given):
+        raise usage("python.target", "clusters write local files", "give a folder that all machines see, and send the files", path=given)
+    target = os.path.abspath(given)
     os.makedirs(target, exist_ok=True)
     return target
 

@@ -13,8 +13,11 @@ from dataclasses import replace
 from typing import Optional
 
 from . import _core
+from ._convert import library
 from ._errors import Error, exception, usage
-from ._files import Remote, StorageOptions, _Files, fault, retried
+from ._files import Remote, StorageOptions, _Files, _version, fault, retried
+
+_Old = tuple[Optional[str], Optional[str]]  # keys that are replaced: a copy of them, and the version of their data
 
 
 class Upload:
@@ -59,30 +62,54 @@ class Upload:
             raise exception(replace(error.fault, path=self._url, text=text)) from None
 
     def send(self) -> None:
-        """Sends the file of keys, then the data: keys without data do no harm, and keys that do not fit their data are
-        not used. Raises FileError."""
-        keys = os.path.exists(self.local + ".keys")
+        """Sends the file of keys, then the data: keys without data do no harm. Raises FileError; then the target and its keys
+        are those of before."""
+        keys, theirs, url = self.local + ".keys", self._path + ".keys", self._url + ".keys"
+        old: Optional[_Old] = None
         try:
-            if keys:
-                self._put(self.local + ".keys", self._path + ".keys", self._url + ".keys")
-            elif self._url.endswith((".cbf", ".bin", ".cbf.zst", ".bin.zst")):  # keys of the file that is replaced
-                retried(self._remote, self._url + ".keys", "write", self._remove_keys)
             try:
+                if os.path.exists(keys):
+                    with suppress(Exception):  # some servers do not tell what is there
+                        old = self._kept(theirs)
+                    self._put(keys, theirs, url)
+                    old = old or (None, None)
+                elif self._url.endswith((".cbf", ".bin", ".cbf.zst", ".bin.zst")):  # keys of the file that is replaced
+                    old = retried(self._remote, url, "write", lambda: self._kept(theirs))
+                    if old is not None:
+                        retried(self._remote, url, "write", lambda: self._fs.rm_file(theirs))
                 self._put(self.local, self._path, self._url)
             except BaseException:
-                if keys:
-                    with suppress(Exception):
-                        self._fs.rm_file(self._path + ".keys")
+                if old is not None:
+                    self._restore(old, theirs)
                 raise
         finally:
             self.discard()
 
+    def _kept(self, keys: str) -> Optional[_Old]:
+        """The file of keys that is about to be replaced, with a copy of it; None if there is none."""
+        if not self._exists(keys):
+            return None
+        copy = os.path.join(os.path.dirname(self.local), "before-" + secrets.token_hex(4))
+        self._fs.get_file(keys, copy)
+        return copy, self._version_there()
+
+    def _restore(self, old: _Old, keys: str) -> None:
+        """Puts back the keys of before, if the data are surely those of before, too: else they might be taken for those of
+        other data."""
+        with suppress(Exception):
+            copy, version = old
+            if copy is not None and version is not None and self._version_there() == version:
+                self._fs.put_file(copy, keys)
+                return
+        with suppress(Exception):
+            self._fs.rm_file(keys)
+
+    def _version_there(self) -> Optional[str]:
+        """A text that changes with the data at the URL; None if there are none, or the server does not tell."""
+        return _version(self._fs.info(self._path)) or None if self._exists(self._path) else None
+
     def discard(self) -> None:
         self._clean()
-
-    def _remove_keys(self) -> None:
-        if self._exists(self._path + ".keys"):
-            self._fs.rm_file(self._path + ".keys")
 
     def _put(self, local: str, path: str, url: str) -> None:
         # An object store shows a file only when all of it was sent. Elsewhere it is sent under another name, then moved.
@@ -94,12 +121,19 @@ class Upload:
             if found != wanted:
                 raise fault(url, "write", OSError(f"{wanted} bytes were sent, and {found} are there"))
             if not at_once:
-                retried(self._remote, url, "write", lambda: self._fs.mv(beside, path))
+                retried(self._remote, url, "write", lambda: self._move(beside, path))
         except BaseException:
             if not at_once:
                 with suppress(Exception):
                     self._fs.rm_file(beside)
             raise
+
+    def _move(self, old: str, new: str) -> None:
+        if getattr(type(self._fs), "mv", None) is not library("fsspec.spec", "files behind URLs").AbstractFileSystem.mv:
+            self._fs.mv(old, new)
+            return
+        self._fs.cp_file(old, new)  # as fsspec's own mv() does, but that takes "[1]" in a name for a pattern
+        self._fs.rm_file(old)
 
     def _size(self, path: str) -> Optional[int]:
         self._fs.invalidate_cache(path)

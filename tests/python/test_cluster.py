@@ -90,6 +90,24 @@ def test_a_global_shuffle_moves_every_sequence_somewhere(shards, expected, tmp_p
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".shuffle")]
 
 
+@pytest.mark.parametrize("ids", [False, True])
+def test_shards_that_count_from_0_each_have_no_keys_to_keep(tmp_path, ids):
+    for i in range(3):
+        (tmp_path / f"{i}.ctf").write_text("".join(f"{n if ids else ''}|x {i} {n}\n" for n in range(20)))
+    corpus = str(tmp_path / "?.ctf")
+    for seed in range(3):  # of any there is one for which two with the same number follow each other
+        for to, there in (("ctf", ["part-00000.ctf", "part-00001.ctf"]), ("cbf", ["part-00000.cbf", "part-00001.cbf"])):
+            bf.Cluster().shuffle(corpus, tmp_path / f"{to}{seed}", shards=2, seed=seed, to=to)
+            assert sorted(files(tmp_path / f"{to}{seed}")) == there
+            read = np.concatenate([b["x"].values for b in bf.open(str(tmp_path / f"{to}{seed}" / f"part-*.{to}"), minibatch_samples=9)])
+            assert sorted(map(tuple, read.tolist())) == [(i, n) for i in range(3) for n in range(20)]
+    with pytest.raises(bf.FormatError, match="two sequences with the id"):
+        for seed in range(3):
+            bf.Cluster().shuffle(corpus, tmp_path / f"kept{seed}", shards=2, seed=seed, to="ctf", keys="keep")
+    bf.Cluster().shuffle(str(tmp_path / "0.ctf"), tmp_path / "one", shards=1)
+    assert sorted(files(tmp_path / "one")) == ["part-00000.cbf", "part-00000.cbf.keys"], "which it was of the corpus"
+
+
 def test_many_shards_are_dealt_in_rounds(shards, expected, tmp_path, monkeypatch):
     monkeypatch.setattr("batchfeed._cluster.MOST_WRITERS", 2)
     bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=3, seed=7)
@@ -106,6 +124,25 @@ def test_a_seed_may_be_any(shards, tmp_path):
 def test_other_seeds_give_other_orders(shards, expected, tmp_path):
     bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=3, seed=8)
     assert files(tmp_path) != {k.removeprefix("shuffled/"): v for k, v in expected[2].items() if k.startswith("shuffled")}
+
+
+@pytest.mark.parametrize("cache_dir", [None, "index"])
+def test_what_is_indexed_is_opened_at_once(shards, tmp_path, monkeypatch, cache_dir):
+    """Inferred streams are kept, too: else the first reader would read all shards for them."""
+    for shard in shards.glob("part-*.ctf"):
+        (tmp_path / shard.name).write_bytes(shard.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    kept = lambda: {p.name: p.stat().st_mtime_ns for p in pathlib.Path(cache_dir or ".").iterdir() if p.suffix in (".bfindex", ".bfstreams")}
+    bf.Cluster().index("part-*.ctf", cache_dir=cache_dir)
+    made = kept()
+    assert sorted(name.rsplit(".")[-1] for name in made) == ["bfindex"] * 5 + ["bfstreams"] * 5
+    assert [one.was_valid for one in bf.index("part-*.ctf", cache_dir=cache_dir)] == [True] * 5
+    bf.Reader(bf.CTF("part-*.ctf", cache_index=True, cache_dir=cache_dir), minibatch_samples=50).close()
+    assert kept() == made
+    bf.Cluster().info(bf.CTF("part-*.ctf", cache_index=True, cache_dir=cache_dir))
+    assert kept() == made
+    bf.Cluster().index("part-*.ctf", cache_dir=cache_dir, rebuild=True)
+    assert all(kept()[name] != when for name, when in made.items())
 
 
 def test_faults_of_shards_keep_their_order(shards, tmp_path):
@@ -130,6 +167,28 @@ def test_shards_that_cannot_be_opened_are_faults_of_the_corpus(tmp_path, streams
         bf.Cluster().info(bf.CTF(str(tmp_path / "*.ctf"), streams))
     with pytest.raises(bf.MissingFileError):
         bf.Cluster().check([str(tmp_path / "1.ctf"), str(tmp_path / "none.ctf")])
+
+
+def test_binary_shards_have_the_same_streams(tmp_path):
+    two = {"x": bf.dense(2), "y": bf.dense(3)}
+    corpus, works = str(tmp_path / "*.cbf"), (bf.Cluster().info, bf.Cluster().check, lambda c: bf.Cluster().shuffle(c, tmp_path / "out", shards=1))
+    with bf.Writer(tmp_path / "a.cbf", two) as writer:
+        writer.append({"x": [1, 2], "y": [1, 2, 3]})
+    for streams, dtype, message in (
+        ({"y": bf.dense(3), "x": bf.dense(2)}, "float32", r"'y' \(dense 3\), not 'x' \(dense 2\)"),
+        ({"x": bf.dense(2)}, "float32", r"none, not 'y' \(dense 3\)"),
+        (two, "float64", r"'x' \(dense 2, double\), not 'x' \(dense 2\)"),
+    ):
+        with bf.Writer(tmp_path / "b.cbf", streams, dtype=dtype, force=True) as writer:
+            writer.append({name: np.ones(spec.dim) for name, spec in streams.items()})
+        for work in works:
+            with pytest.raises(bf.ConfigError, match=f"shard 2 of the corpus has other streams than the first: {message}; hint: they must agree"):
+                work(corpus)
+    (tmp_path / "b.cbf").write_bytes((tmp_path / "a.cbf").read_bytes()[:40])
+    report = bf.Cluster().check(corpus)
+    assert (report.faults, report.sequences) == (1, 1), "a damaged shard is a fault, as ever"
+    (tmp_path / "b.cbf").write_bytes((tmp_path / "a.cbf").read_bytes())
+    assert [(s.name, s.dim) for s in bf.Cluster().info(corpus).streams] == [("x", 2), ("y", 3)]
 
 
 def test_shards_are_read_as_the_dtype_says(shards, tmp_path):
@@ -174,6 +233,26 @@ def test_options_that_a_cluster_does_not_take(shards, tmp_path, options, message
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"to": "nix"}, bf.ConfigError, "to is 'nix', expected one of 'ctf', 'cbf', 'scp'"),
+        ({"keys": "drop"}, bf.ConfigError, "keys is 'drop', expected one of 'automatic', 'keep'"),
+        ({"chunk_bytes": -1}, bf.ConfigError, "chunk_bytes is -1"),
+        ({"renames": ["x"]}, bf.ConfigError, "renames is .'x'., expected a mapping"),
+        ({"force": "no"}, bf.ConfigError, "force is 'no', expected True or False"),
+        ({"chunk_byte": 9}, TypeError, "unexpected keyword argument 'chunk_byte'"),
+        ({"shuffle": 3}, bf.ConfigError, "shuffle is 3, and the shards are shuffled anyway; hint: seed= gives another order"),
+    ],
+)
+def test_options_are_checked_before_any_shard_is_read(tmp_path, options, error, message):
+    works = [lambda *a, **k: bf.Cluster().shuffle(*a, shards=2, **k)] + [bf.Cluster().convert] * ("shuffle" not in options)
+    for work in works:
+        with pytest.raises(error, match=message):
+            work(str(tmp_path / "none.ctf"), tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_refused(shards, tmp_path):
     with pytest.raises(bf.ConfigError, match="exists"):
         (tmp_path / "part-0.cbf").write_bytes(b"")
@@ -182,6 +261,14 @@ def test_what_is_refused(shards, tmp_path):
         bf.Cluster().convert([str(shards / "part-0.ctf")] * 2, tmp_path / "b")
     with pytest.raises(bf.ConfigError, match="at least 1"):
         bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=0)
+
+
+def test_a_url_is_no_folder_to_write_to(shards, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for work in (bf.Cluster().convert, lambda *a: bf.Cluster().shuffle(*a, shards=2)):
+        with pytest.raises(bf.ConfigError, match="^memory://d/out: clusters write local files; hint: give a folder"):
+            work(str(shards / "part-*.ctf"), "memory://d/out")
+    assert not list(tmp_path.iterdir())
 
 
 def check_cluster(cluster, shards, expected, out, tmp_path):

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -371,12 +372,22 @@ WHOLE = "expected a whole number"
         (lambda d: MinibatchSource(d).next_minibatch(5, {"a": "features"}), "input_map is {'a': 'features'}, expected"),
         (lambda d: CTFDeserializer(3, {}), "filename is 3, expected a path"),
         (lambda d: C.HTKFeatureDeserializer(StreamDefs(a=StreamDef(shape=3, scp="a.scp", context=3))), "context of stream 'a' is 3"),
+        (lambda d: C.HTKFeatureDeserializer(StreamDefs(a=StreamDef(shape=3, scp=3))), "scp is 3, expected a path"),
+        (lambda d: C.HTKMLFDeserializer(None, StreamDefs(a=StreamDef(shape=3, mlf=[3]))), "one of mlf is 3, expected a path"),
+        (lambda d: MinibatchSource(d).restore_from_checkpoint({"batchfeed": None}), "a state is a mapping, as state_dict() gives it; got NoneType"),
     ],
 )
 def test_arguments_are_told_by_the_names_of_old(corpus, call, message):
     with pytest.raises((bf.ConfigError, TypeError)) as raised:
         call(deserializer(corpus))
     assert message in str(raised.value)
+
+
+def test_speech_files_are_any_paths():
+    for scp in ("a.scp", Path("a.scp"), ["a.scp"], [Path("a.scp")]):
+        assert C.HTKFeatureDeserializer(C.StreamDefs(a=C.StreamDef(shape=3, scp=scp)))[0]["input"]["a"]["scpFile"] == "a.scp"
+    for mlf in (Path("a.mlf"), ["a.mlf"]):
+        assert C.HTKMLFDeserializer(None, C.StreamDefs(a=C.StreamDef(shape=3, mlf=mlf)))[0]["input"]["a"]["mlfFile"] == "a.mlf"
 
 
 def test_what_is_no_loop_says_so(corpus):

@@ -104,6 +104,19 @@ def test_several_ranks(tmp_path, monkeypatch):
     assert all(got) and sorted(map(int, got[0] + got[1])) == list(range(200))
 
 
+def test_an_index_that_ranks_share(tmp_path, monkeypatch):
+    """The index is what bf.index() has made: it is not made again."""
+    monkeypatch.chdir(tmp_path)
+    Corpus("train.ctf", [2, 3] * 100)
+    build, corpus = re.search(r"`(bf.index\(.*?\))`, and read `(bf.CTF\(.*?\))`", (ROOT / "docs/how-to/train-on-several-ranks.md").read_text()).groups()
+    assert [one.was_valid for one in eval(build)] == [False]
+    assert eval(corpus).cache_index, "else it is not looked for"
+    for file in (tmp_path / "index").iterdir():
+        file.write_bytes(b"damaged")
+    bf.Reader(eval(corpus), minibatch_samples=256).close()
+    assert all(file.read_bytes() != b"damaged" for file in (tmp_path / "index").iterdir()), "it is looked at, and mended"
+
+
 def test_a_run_that_is_cut_short(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Corpus("train.ctf", [2, 3] * 100)

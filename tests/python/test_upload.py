@@ -46,6 +46,13 @@ def test_a_writer_sends_what_it_would_write(memory, tmp_path, name, keys):  # no
         assert memory.cat_file(f"/d/{n}") == (tmp_path / n).read_bytes()
 
 
+@pytest.mark.parametrize("name", ["a[1].cbf", "a*.cbf", "a?.cbf"])
+def test_a_name_is_no_pattern(memory, name):  # noqa: F811
+    memory.pipe_file("/d/a1.cbf", b"")
+    write(f"memory://d/{name}")
+    assert sorted(memory.store) == sorted([f"/d/{name}", "/d/a1.cbf"])
+
+
 def test_a_conversion_too(memory, corpus, tmp_path):  # noqa: F811
     local = bf.convert(corpus.source(), tmp_path / "a.cbf", keys="keep", shuffle=3)
     there = bf.convert(corpus.source(), "memory://d/a.cbf", keys="keep", shuffle=3, verify=True)
@@ -114,6 +121,30 @@ def test_a_connection_that_is_cut(memory, monkeypatch, wrong, target):  # noqa: 
         memory.store.clear()
         memory.store.update(before)
     assert failed and calls < cut
+
+
+@pytest.mark.parametrize("keys", [True, False])
+@pytest.mark.parametrize("late", [True, False])
+def test_keys_of_what_was_not_replaced_are_there_again(memory, monkeypatch, keys, late):  # noqa: F811
+    """`late`: the data were replaced, but this cannot be confirmed; old keys would fit them by number and size."""
+    write("memory://d/a.cbf", labels=(0, 1, 2), keys=True)
+    before = {name: file.getvalue() for name, file in memory.store.items()}
+    mv = type(memory).mv
+
+    def cut(self, source, target, **options):
+        if late or not target.endswith(".cbf"):
+            mv(self, source, target, **options)
+        if target.endswith(".cbf"):
+            raise Cut("the line is dead")
+
+    monkeypatch.setattr(type(memory), "mv", cut)
+    with pytest.raises(bf.FileError, match="the line is dead"):
+        write("memory://d/a.cbf", labels=(3, 2, 1), keys=keys, force=True, storage_options=bf.Remote(retries=0))
+    after = {name: file.getvalue() for name, file in memory.store.items()}
+    if late:
+        assert list(after) == ["/d/a.cbf"] and after["/d/a.cbf"] != before["/d/a.cbf"]
+    else:
+        assert after == before and sorted(after) == ["/d/a.cbf", "/d/a.cbf.keys"]
 
 
 def test_a_request_that_fails_is_tried_again(memory, monkeypatch):  # noqa: F811

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Optional, Union
 
 import numpy as np
 
-from ..._given import expecting, path, whole
+from ..._given import Paths, expecting, path, paths, whole
 
 
 class Record(dict[str, Any]):
@@ -31,8 +31,8 @@ def StreamDef(
     is_sparse: bool = False,
     transforms: Any = None,
     context: Optional[tuple[int, int]] = None,
-    scp: Union[str, Sequence[str], None] = None,
-    mlf: Union[str, Sequence[str], None] = None,
+    scp: Optional[Paths] = None,
+    mlf: Optional[Paths] = None,
     broadcast: Optional[bool] = None,
     defines_mb_size: bool = False,
     max_sequence_length: int = 65535,
@@ -149,8 +149,8 @@ def _context(name: str, given: Any) -> tuple[int, int]:
         return whole("frames", left), whole("frames", right)
 
 
-def _file(name: str, given: Union[str, Sequence[str]]) -> str:
-    files = [given] if isinstance(given, str) else list(given)
+def _file(name: str, given: Paths) -> str:
+    files = paths(given, "scp")
     if len(files) != 1:
         raise ValueError(f"stream {name!r}: {len(files)} scp files, expected one")
     return files[0]
@@ -161,7 +161,7 @@ def _mlf(kind: str, streams: Defs, mapping: Optional[str], phone_boundaries: boo
     for name, s in _named(streams).items():
         if s.mlf is None or s.shape is None:
             raise ValueError(f"stream {name!r}: labels need mlf and shape")
-        files = [s.mlf] if isinstance(s.mlf, str) else list(s.mlf)
+        files = paths(s.mlf, "mlf")
         section: dict[str, Any] = {"labelDim": int(np.prod(_shape(name, s.shape)))}
         if len(files) == 1:
             section["mlfFile"] = files[0]

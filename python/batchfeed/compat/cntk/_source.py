@@ -303,7 +303,8 @@ class MinibatchSource:
             hint = "a run begun with CNTK cannot be gone on with; begin a new one"
             raise StateError(Fault("state", "python.checkpoint", what, f"batchfeed: {what}; hint: {hint}", hint=hint))
         state = checkpoint["batchfeed"]
-        numbers = [str(state.get(name, "")) for name in ("minibatch_size", "workers", "rank")]
+        given = state if isinstance(state, Mapping) else {}
+        numbers = [str(given.get(name, "")) for name in ("minibatch_size", "workers", "rank")]
         if all(number.isdecimal() for number in numbers):  # a state is for the size and the share that it was made with
             size, *share = map(int, numbers)
             self._ask_for(size, (share[0], share[1]))
