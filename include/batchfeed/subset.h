@@ -31,7 +31,8 @@ Rows sample_rows(const Source& source, std::uint64_t most, std::uint64_t seed);
 std::uint64_t sample_count(const Source& source, double fraction);
 
 // In the order of the source; chunks without any are gone. Keys and places are the
-// source's. Thread-safe, as every Source.
+// source's; keys that only number the sequences of each of several shards from 0 become
+// numbers of the whole. Thread-safe, as every Source.
 std::unique_ptr<Source> subset(std::shared_ptr<const Source> source, Rows rows);
 
 // The streams `keep`, in this order (all if empty), then `renames` (from, to). Throws

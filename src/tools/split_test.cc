@@ -208,17 +208,37 @@ TEST(Split, ThePartsTogetherAreTheWhole) {
   EXPECT_FALSE(keys_repeat(*both));
 }
 
-// Each shard counts from 0. Two sequences with one id, one behind the other, would be one.
-TEST(Split, SequencesOfShardsWithoutIdsAreNumbered) {
-  const ScratchFolder folder;
+// Sequence k of six is line k of text without ids, in shards of so many lines each.
+std::shared_ptr<const Source> shards_of(const ScratchFolder& folder, int lines) {
   CtfOptions options;
   options.skip_sequence_ids = true;
   options.streams = {{.name = "v", .dim = 1}};
-  for (int k = 0; k < 6; ++k) {
-    const std::string number = std::to_string(k);
-    options.files.push_back(folder.write("s" + number + ".ctf", "|v " + number + "\n"));
+  for (int k = 0; k < 6;) {
+    std::string text;
+    for (const int end = k + lines; k < end; ++k) text += "|v " + std::to_string(k) + "\n";
+    options.files.push_back(folder.write("s" + std::to_string(k) + ".ctf", text));
   }
-  const auto source = open_source(options);
+  return open_source(options);
+}
+
+TEST(Subset, SequencesOfShardsWithoutIdsAreNumbered) {
+  const ScratchFolder folder;
+  for (const int lines : {1, 2, 6}) {
+    const auto source = shards_of(folder, lines);
+    Rows rows(source->chunks().size());
+    for (auto& chunk : rows) chunk.push_back(static_cast<std::uint32_t>(lines) - 1);  // the last line of each
+    const auto some = subset(source, rows);
+    std::string expected;
+    for (int k = lines - 1; k < 6; k += lines) expected += std::to_string(k) + " |v " + std::to_string(k) + "\n";
+    convert(*some, folder / "x.ctf", {.to = Format::ctf, .keys = ConvertOptions::Keys::keep, .force = true});
+    EXPECT_EQ(testing::content_of(folder / "x.ctf"), expected);
+  }
+}
+
+// Each shard counts from 0. Two sequences with one id, one behind the other, would be one.
+TEST(Split, SequencesOfShardsWithoutIdsAreNumbered) {
+  const ScratchFolder folder;
+  const auto source = shards_of(folder, 1);
   const Parts parts = split_parts(*source, {.fractions = {0.5, 0.5}, .exact = true});
   EXPECT_EQ(sizes(parts, 2), (std::vector<std::uint64_t>{3, 3}));
   split(*source, parts, {folder / "x.ctf", folder / "y.ctf"}, {Format::ctf, Format::ctf}, {});

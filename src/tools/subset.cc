@@ -17,19 +17,46 @@ namespace batchfeed {
 
 namespace {
 
+// Whether there are several shards of which each counts its sequences from 0, as where text has no ids. Of some of the
+// sequences those of two shards could not be told apart, and in text be taken for one.
+bool counts_each_shard(const Source& source) {
+  if (source.files().size() < 2) return false;
+  std::uint64_t number = 0;
+  bool again = false;
+  std::vector<SequenceInfo> table;
+  for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
+    source.sequences(c, table);
+    if (table.empty()) continue;
+    if (table.front().key == 0 && number != 0) {
+      again = true;
+      number = 0;
+    }
+    if (source.key_text(table.front().key) != std::to_string(number)) return false;
+    for (const SequenceInfo& s : table) {
+      if (s.key != number++) return false;
+    }
+  }
+  return again && !has_own_keys(source);  // a look at every key's text
+}
+
 class Subset final : public SharedSource {
  public:
-  Subset(std::shared_ptr<const Source> from, Rows rows) : SharedSource(std::move(from)) {
+  Subset(std::shared_ptr<const Source> from, Rows rows)
+      : SharedSource(std::move(from)), numbered_(counts_each_shard(source())) {
     std::vector<SequenceInfo> table;
+    std::uint64_t first = 0;
     for (std::uint32_t c = 0; c < rows.size(); ++c) {
+      const ChunkInfo& whole = source().chunks()[c];
+      const std::uint64_t first_of_chunk = first;
+      first += whole.sequences;
       if (rows[c].empty()) continue;
       source().sequences(c, table);
-      const ChunkInfo& whole = source().chunks()[c];
       ChunkInfo& part = chunks_.emplace_back();
       part.sequences = rows[c].size();
       for (const std::uint32_t i : rows[c]) part.samples += table.at(i).samples;
       part.bytes = whole.bytes;  // the whole chunk is read
       of_.push_back(c);
+      first_.push_back(first_of_chunk);
       rows_.push_back(std::move(rows[c]));
     }
   }
@@ -40,6 +67,10 @@ class Subset final : public SharedSource {
     const std::vector<std::uint32_t>& rows = rows_[chunk];  // ascending, so rows[i] >= i, and moving in place is safe
     for (std::size_t i = 0; i < rows.size(); ++i) out[i] = out[rows[i]];
     out.resize(rows.size());
+    for (std::size_t i = 0; i < rows.size() && numbered_; ++i) out[i].key = first_[chunk] + rows[i];
+  }
+  std::string key_text(std::uint64_t key) const override {
+    return numbered_ ? std::to_string(key) : source().key_text(key);
   }
   void read(std::uint32_t chunk, Chunk& out) const override { source().read(of_[chunk], out); }
   const RowReader* row_reader(std::uint32_t /*chunk*/) const override { return nullptr; }
@@ -57,8 +88,10 @@ class Subset final : public SharedSource {
 
  private:
   std::vector<ChunkInfo> chunks_;
-  std::vector<std::uint32_t> of_;  // the source's chunk
+  std::vector<std::uint32_t> of_;     // the source's chunk
+  std::vector<std::uint64_t> first_;  // the number of that chunk's first sequence
   Rows rows_;
+  bool numbered_;  // keys are the numbers of the sequences in the source
 };
 
 // The sequences for which take(number) is true, called in order with each sequence's number in the source. Ends before

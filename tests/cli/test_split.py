@@ -50,6 +50,15 @@ def test_sequences_of_shards_without_ids_are_numbered(batchfeed, write):
     assert [len(part) for part in lines] == [3, 3] and sorted(lines[0] + lines[1]) == [f"{k} |v {k}" for k in range(6)]
 
 
+def test_some_sequences_of_shards_without_ids_have_numbers_of_the_whole(batchfeed, write):
+    shards = [write(f"s{k}.ctf", f"|v 0\n|v {k}\n") for k in (1, 2, 3)]
+    assert batchfeed("grep", "--value", "v > 0", *shards, "-o", "some.ctf").code == 0
+    assert (batchfeed.folder / "some.ctf").read_text() == "1 |v 1\n3 |v 2\n5 |v 3\n"
+    for seed in range(4):
+        shown = batchfeed("sample", *shards, "-n", "5", "--seed", seed, "--format", "ctf")
+        assert shown.code == 0 and len(shown.out.splitlines()) == 5
+
+
 @pytest.mark.parametrize("arguments, word", [
     ((), "two parts"),
     (("--part", "a.ctf", "--part", "b.ctf"), "takes the rest"),
