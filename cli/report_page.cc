@@ -90,14 +90,13 @@ std::string stream_card(const StreamSurvey& s, const std::vector<std::string>& n
       {"not zero", fmt::format("{} of all elements", percent(s.density()))},
   };
   if (!s.one_hot) {
-    const ValueCounts& counts = s.counts;
     facts.insert(
         facts.end(),
         {{"range", fmt::format("{} to {}{}", value_text(s.min), value_text(s.max), s.whole ? ", whole numbers" : "")},
          {"mean, deviation",
           fmt::format("{}, {}{}", value_text(s.mean), value_text(s.deviation), sparse ? " of stored values" : "")},
-         {"median; 1 %, 99 %", fmt::format("{}; {}, {}", value_text(counts.quantile(0.5)),
-                                           value_text(counts.quantile(0.01)), value_text(counts.quantile(0.99)))},
+         {"median; 1 %, 99 %", fmt::format("{}; {}, {}", value_text(s.quantile(0.5)), value_text(s.quantile(0.01)),
+                                           value_text(s.quantile(0.99)))},
          {"NaN, infinite", s.nans + s.infinities == 0 ? "none"
                                                       : fmt::format("<span class=\"bad\">{}, {}</span>",
                                                                     count_text(s.nans), count_text(s.infinities))}});

@@ -42,7 +42,7 @@ std::string stream_table(const Survey& survey) {
   for (const StreamSurvey& s : survey.streams) {
     std::vector<std::string> row = {printable(s.stream.name), kind(s), std::to_string(s.stream.dim),
                                     count_text(s.samples), share_text(s.density())};
-    for (const double value : {s.min, s.counts.quantile(0.5), s.max, s.mean, s.deviation})
+    for (const double value : {s.min, s.quantile(0.5), s.max, s.mean, s.deviation})
       row.push_back(s.values == 0 ? "-" : value_text(value));
     row.push_back(count_text(s.nans + s.infinities));
     table.row(std::move(row));
@@ -193,9 +193,9 @@ ordered_json survey_json(const StreamSurvey& s, const std::vector<std::string>& 
   out["max"] = s.max;
   out["mean"] = s.mean;
   out["deviation"] = s.deviation;
-  out["p01"] = s.counts.quantile(0.01);
-  out["p50"] = s.counts.quantile(0.5);
-  out["p99"] = s.counts.quantile(0.99);
+  out["p01"] = s.quantile(0.01);
+  out["p50"] = s.quantile(0.5);
+  out["p99"] = s.quantile(0.99);
   out["integral"] = s.whole;
   out["density"] = s.density();
   out["one_hot"] = s.one_hot;

@@ -55,7 +55,10 @@ struct StreamSurvey {
   std::uint64_t zeros = 0, nans = 0, infinities = 0;  // among them
   double min = 0, max = 0, mean = 0, deviation = 0;   // of finite values, all of them: a division by n, not n - 1
   bool whole = true;                                  // whole numbers only
-  ValueCounts counts;
+  ValueCounts counts;                                 // doubles that a float cannot hold count as its greatest value
+
+  // Of finite values, as that of `counts`, from `min` to `max`.
+  double quantile(double q) const;
 
   // How many values are not 0, for each index of a sample (a column, a feature). Empty if the dims of this stream and
   // of the streams before it that have such counts are more than kMostIndices together, and it has no `columns`.

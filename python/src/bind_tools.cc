@@ -131,8 +131,7 @@ void bind_survey(nb::module_& m) {
       .def_ro("integral", &StreamSurvey::whole)
       .def_ro("one_hot", &StreamSurvey::one_hot)
       .def_prop_ro("density", &StreamSurvey::density)
-      .def(
-          "quantile", [](const StreamSurvey& s, double q) { return s.counts.quantile(q); }, "q"_a)
+      .def("quantile", &StreamSurvey::quantile, "q"_a)
       .def_prop_ro("has_columns", [](const StreamSurvey& s) { return !s.columns.mean.empty(); })
       .def_prop_ro(
           "not_zero",

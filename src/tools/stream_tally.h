@@ -149,7 +149,7 @@ class StreamTally {
     if (more == 0) return 0;
     out_.samples += more;
     out_.values += more;
-    out_.counts.add(static_cast<float>(value), more);
+    out_.counts.add(as_float(value), more);
     moments_.n += more;
     if (columns_) columns_->add(static_cast<std::size_t>(column.indices[at]), static_cast<double>(value), more);
     if (value == T{0}) {
@@ -165,6 +165,13 @@ class StreamTally {
     bool is_one = true;
   };
 
+  // What a float cannot hold counts as its greatest value, and not as infinite.
+  static float as_float(float value) { return value; }
+  static float as_float(double value) {
+    constexpr auto kGreatest = static_cast<double>(std::numeric_limits<float>::max());
+    return static_cast<float>(std::isfinite(value) ? std::clamp(value, -kGreatest, kGreatest) : value);
+  }
+
   template <class T, class IndexOf>
   Hot add_values(const T* values, std::size_t n, const IndexOf& index_of) {
     Hot hot;
@@ -173,7 +180,7 @@ class StreamTally {
     double pivot = 0, sum = 0, squares = 0;
     for (std::size_t k = 0; k < n; ++k) {
       const double value = static_cast<double>(values[k]);
-      out_.counts.add(static_cast<float>(values[k]));
+      out_.counts.add(as_float(values[k]));
       if (columns_) columns_->add(index_of(k), value);
       if (!std::isfinite(value)) {
         ++(std::isnan(value) ? out_.nans : out_.infinities);
@@ -199,7 +206,8 @@ class StreamTally {
     if (part.n != 0) {
       const auto count = static_cast<double>(part.n);
       part.mean = pivot + sum / count;
-      part.squares = std::max(0.0, squares - sum * sum / count);
+      part.squares = std::isfinite(squares) ? std::max(0.0, squares - sum * (sum / count))
+                                            : std::numeric_limits<double>::infinity();
       moments_.merge(part);
     }
     return hot;

@@ -145,6 +145,23 @@ TEST(StreamTally, ADeviationIsExactFarFromZero) {
   EXPECT_NEAR(s.deviation, std::sqrt(2 / 3.0), 1e-6);
 }
 
+// Their squares are more than a double can hold, and they themselves more than a float.
+TEST(StreamTally, FiguresOfVeryLargeDoublesAreNotThoseOfNothing) {
+  const StreamSurvey same = tallied(stream_of(Storage::dense, 1), Samples{{1e300}, {1e300}});
+  EXPECT_EQ(same.mean, 1e300);
+  EXPECT_EQ(same.deviation, 0);
+  EXPECT_EQ(same.quantile(0.5), 1e300);
+  const StreamSurvey apart = tallied(stream_of(Storage::dense, 2), Samples{{1e300, -1e300}, {1e300, -1e300}});
+  EXPECT_EQ(apart.mean, 0);
+  EXPECT_EQ(apart.deviation, kInf);
+  EXPECT_THAT(apart.columns.deviation, ElementsAre(0, 0));
+  EXPECT_GT(apart.quantile(0.75), 1e38);
+  EXPECT_LT(apart.quantile(0.25), -1e38);
+  EXPECT_EQ(tallied(stream_of(Storage::sparse, 2), Entries{{{0, 1e300}}, {{0, 1e300}}, {{0, 1e300}}}).deviation, 0);
+  const StreamSurvey small = tallied(stream_of(Storage::dense, 1), Samples{{1e-60}, {1e-60}});
+  EXPECT_EQ(small.quantile(0.5), 1e-60);
+}
+
 TEST(StreamTally, ColumnsHaveFiguresOfTheirOwn) {
   const StreamSurvey s = tallied(stream_of(Storage::dense, 4),
                                  Samples{{1e9, 7, kNan, 1}, {1e9 + 2, 7, kNan, -kInf}, {1e9 + 1, 7, kNan, 4}});

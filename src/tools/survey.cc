@@ -198,6 +198,8 @@ class Surveyor {
 
 }  // namespace
 
+double StreamSurvey::quantile(double q) const { return std::clamp(counts.quantile(q), min, max); }
+
 double StreamSurvey::density() const noexcept {
   const double all = static_cast<double>(samples) * static_cast<double>(stream.dim);
   return all == 0 ? 0 : static_cast<double>(values - zeros) / all;

@@ -47,6 +47,13 @@ def test_stats_of_too_many_columns(batchfeed, corpus, write):
     assert batchfeed("stats", "w.cntk", "--columns", "--json").json["streams"][0]["columns"] is None
 
 
+def test_stats_of_doubles_that_a_float_cannot_hold(batchfeed, write):
+    write("k.cntk", 'reader = [ readerType = "CNTKTextFormatReader" ; file = "k.ctf" ; precision = "double" ; input = [ z = [ dim = 1 ; format = "dense" ] ] ]')
+    write("k.ctf", "|z 1e300\n|z 1e300\n")
+    (z,) = batchfeed("stats", "k.cntk", "--json").json["streams"]
+    assert (z["mean"], z["deviation"], z["p01"], z["p50"], z["p99"]) == (1e300, 0, 1e300, 1e300, 1e300)
+
+
 def test_columns_behind_a_large_vocabulary_are_counted(batchfeed, write):
     write("a.ctf", "|a 4194303:1 |b 3:1 |c 0 5\n|a 4194303:1 |b 2:1 |c 1 5\n")
     _, b, c = batchfeed("stats", "a.ctf", "--columns", "--json").json["streams"]
