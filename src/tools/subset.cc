@@ -26,16 +26,17 @@ bool counts_each_shard(const Source& source) {
   std::vector<SequenceInfo> table;
   for (std::uint32_t c = 0; c < source.chunks().size(); ++c) {
     source.sequences(c, table);
-    if (!table.empty() && table.front().key == 0 && number != 0) {
+    if (table.empty()) continue;
+    if (table.front().key == 0 && number != 0) {
       again = true;
       number = 0;
     }
-    if (source.key_text(number) != std::to_string(number)) return false;
+    if (source.key_text(table.front().key) != std::to_string(number)) return false;
     for (const SequenceInfo& s : table) {
       if (s.key != number++) return false;
     }
   }
-  return again;
+  return again && !has_own_keys(source);  // a look at every key's text
 }
 
 class Subset final : public SharedSource {
