@@ -110,6 +110,7 @@ class Cluster:
         between = os.path.join(target, f".shuffle-{seed}-{secrets.token_hex(4)}")  # another shuffle may be running there
         try:
             old = self._alike(self._shards(corpus, dtype=dtype))
+            _expect_others(parts, old)
             dealt = self.map(_Deal(between, shards, seed), list(enumerate(old)))
             pieces = [[piece for paths, _ in dealt if (piece := paths[k])] for k in range(shards)]
             # Numbers of which each shard counts its own from 0 say nothing in the result, where two may even meet.
@@ -376,6 +377,14 @@ def _made(folder: Path) -> str:
     target = os.path.abspath(given)
     os.makedirs(target, exist_ok=True)
     return target
+
+
+def _expect_others(targets: Sequence[str], shards: Sequence[Shard]) -> None:
+    """Raises if the shards themselves would be replaced, one by one: what a failure leaves would be neither corpus."""
+    read = {os.path.realpath(os.path.join(one.opening.folder, one.name)) for one in shards if not _core.is_url(one.name)}
+    for target in targets:
+        if os.path.realpath(target) in read:
+            raise usage("python.shards", "is a shard of what is read, which a failure would leave in part", "choose another folder", path=target)
 
 
 def _refuse(targets: Sequence[str], force: bool) -> None:

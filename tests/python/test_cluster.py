@@ -263,6 +263,21 @@ def test_what_is_refused(shards, tmp_path):
         bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=0)
 
 
+def test_a_shuffle_does_not_replace_what_it_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bf.convert(bf.Arrays({"x": np.arange(40, dtype=np.float32)[:, None]}), "all.ctf", keys="number")
+    bf.Cluster().shuffle("all.ctf", tmp_path, shards=2, to="ctf")
+    before = files(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path)
+    for corpus, out in (("part-*.ctf", tmp_path), (str(tmp_path / "part-*.ctf"), "link"), ("link/part-*.ctf", ".")):
+        with pytest.raises(bf.ConfigError, match="part-00000.ctf: is a shard of what is read, .*; hint: choose another folder"):
+            bf.Cluster().shuffle(corpus, out, shards=1, to="ctf", force=True)
+    (tmp_path / "link").unlink()
+    assert files(tmp_path) == before
+    bf.Cluster().shuffle("all.ctf", tmp_path, shards=2, to="ctf", seed=1, force=True)
+    assert files(tmp_path).keys() == before.keys() and files(tmp_path) != before
+
+
 def test_a_url_is_no_folder_to_write_to(shards, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for work in (bf.Cluster().convert, lambda *a: bf.Cluster().shuffle(*a, shards=2)):
