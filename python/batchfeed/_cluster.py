@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._errors import FormatError, usage
+from ._errors import FormatError, refused, usage
 from ._files import StorageOptions, file_system, names_in, working_directory
 from ._given import Path, flag, pairs, path, paths, shown, whole
 from ._info import Info, StreamDescription
@@ -375,7 +375,10 @@ def _made(folder: Path) -> str:
     if _core.is_url(given):
         raise usage("python.target", "clusters write local files", "give a folder that all machines see, and send the files", path=given)
     target = os.path.abspath(given)
-    os.makedirs(target, exist_ok=True)
+    try:
+        os.makedirs(target, exist_ok=True)
+    except OSError as error:
+        raise refused("create", target, error) from error
     return target
 
 

@@ -263,6 +263,13 @@ def test_what_is_refused(shards, tmp_path):
         bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=0)
 
 
+def test_a_file_in_the_place_of_the_folder(shards, tmp_path):
+    (tmp_path / "out").write_bytes(b"")
+    for work in (bf.Cluster().convert, lambda *a: bf.Cluster().shuffle(*a, shards=2)):
+        with pytest.raises(bf.FileError, match="out: cannot create: File exists$"):
+            work(str(shards / "part-*.ctf"), tmp_path / "out")
+
+
 def test_a_shuffle_does_not_replace_what_it_reads(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     bf.convert(bf.Arrays({"x": np.arange(40, dtype=np.float32)[:, None]}), "all.ctf", keys="number")
