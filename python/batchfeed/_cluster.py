@@ -113,9 +113,9 @@ class Cluster:
             _expect_others(parts, old)
             dealt = self.map(_Deal(between, shards, seed), list(enumerate(old)))
             pieces = [[piece for paths, _ in dealt if (piece := paths[k])] for k in range(shards)]
-            # Numbers of which each shard counts its own from 0 say nothing in the result, where two may even meet.
-            kept = len(dealt) == 1 or any(own for _, own in dealt)
-            keys = "keep" if kept else "none" if to == "cbf" else "number"
+            # If each shard counts its own sequences from 0, two with the same number may meet, which other formats refuse.
+            kept = to == "cbf" or len(dealt) == 1 or any(own for _, own in dealt)
+            keys = "keep" if kept else "number"
             gather = _Gather(seed, {"to": to, "jobs": 1, "keys": keys, **options})
             return self.map(gather, [(k, parts[k], pieces[k]) for k in range(shards)])
         finally:
