@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._errors import FormatError, usage
+from ._errors import FormatError, refused, usage
 from ._files import StorageOptions, file_system, names_in, working_directory
 from ._given import Path, flag, pairs, path, paths, shown, whole
 from ._info import Info, StreamDescription
@@ -110,11 +110,12 @@ class Cluster:
         between = os.path.join(target, f".shuffle-{seed}-{secrets.token_hex(4)}")  # another shuffle may be running there
         try:
             old = self._alike(self._shards(corpus, dtype=dtype))
+            _expect_others(parts, old)
             dealt = self.map(_Deal(between, shards, seed), list(enumerate(old)))
             pieces = [[piece for paths, _ in dealt if (piece := paths[k])] for k in range(shards)]
-            # Numbers of which each shard counts its own from 0 say nothing in the result, where two may even meet.
-            kept = len(dealt) == 1 or any(own for _, own in dealt)
-            keys = "keep" if kept else "none" if to == "cbf" else "number"
+            # If each shard counts its own sequences from 0, two with the same number may meet, which other formats refuse.
+            kept = to == "cbf" or len(dealt) == 1 or any(own for _, own in dealt)
+            keys = "keep" if kept else "number"
             gather = _Gather(seed, {"to": to, "jobs": 1, "keys": keys, **options})
             return self.map(gather, [(k, parts[k], pieces[k]) for k in range(shards)])
         finally:
@@ -374,8 +375,19 @@ def _made(folder: Path) -> str:
     if _core.is_url(given):
         raise usage("python.target", "clusters write local files", "give a folder that all machines see, and send the files", path=given)
     target = os.path.abspath(given)
-    os.makedirs(target, exist_ok=True)
+    try:
+        os.makedirs(target, exist_ok=True)
+    except OSError as error:
+        raise refused("create", target, error) from error
     return target
+
+
+def _expect_others(targets: Sequence[str], shards: Sequence[Shard]) -> None:
+    """Raises if the shards themselves would be replaced, one by one: what a failure leaves would be neither corpus."""
+    read = {os.path.realpath(os.path.join(one.opening.folder, one.name)) for one in shards if not _core.is_url(one.name)}
+    for target in targets:
+        if os.path.realpath(target) in read:
+            raise usage("python.shards", "is a shard of what is read, which a failure would leave in part", "choose another folder", path=target)
 
 
 def _refuse(targets: Sequence[str], force: bool) -> None:

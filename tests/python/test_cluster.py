@@ -91,21 +91,21 @@ def test_a_global_shuffle_moves_every_sequence_somewhere(shards, expected, tmp_p
 
 
 @pytest.mark.parametrize("ids", [False, True])
-def test_shards_that_count_from_0_each_have_no_keys_to_keep(tmp_path, ids):
+def test_shards_that_count_from_0_each_are_numbered_anew_in_text(tmp_path, ids):
     for i in range(3):
         (tmp_path / f"{i}.ctf").write_text("".join(f"{n if ids else ''}|x {i} {n}\n" for n in range(20)))
     corpus = str(tmp_path / "?.ctf")
     for seed in range(3):  # of any there is one for which two with the same number follow each other
-        for to, there in (("ctf", ["part-00000.ctf", "part-00001.ctf"]), ("cbf", ["part-00000.cbf", "part-00001.cbf"])):
+        for to in ("ctf", "cbf"):
             bf.Cluster().shuffle(corpus, tmp_path / f"{to}{seed}", shards=2, seed=seed, to=to)
-            assert sorted(files(tmp_path / f"{to}{seed}")) == there
             read = np.concatenate([b["x"].values for b in bf.open(str(tmp_path / f"{to}{seed}" / f"part-*.{to}"), minibatch_samples=9)])
             assert sorted(map(tuple, read.tolist())) == [(i, n) for i in range(3) for n in range(20)]
     with pytest.raises(bf.FormatError, match="two sequences with the id"):
         for seed in range(3):
             bf.Cluster().shuffle(corpus, tmp_path / f"kept{seed}", shards=2, seed=seed, to="ctf", keys="keep")
-    bf.Cluster().shuffle(str(tmp_path / "0.ctf"), tmp_path / "one", shards=1)
-    assert sorted(files(tmp_path / "one")) == ["part-00000.cbf", "part-00000.cbf.keys"], "which it was of the corpus"
+    bf.Cluster().shuffle(str(tmp_path / "0.ctf"), tmp_path / "one", shards=1, to="ctf")
+    found = [(key, x) for b in bf.open(tmp_path / "one" / "part-00000.ctf", minibatch_samples=9) for key, x in zip(b.sequence_keys, b["x"].values[:, 1])]
+    assert len(found) == 20 and all(int(key) == x for key, x in found), "which it was of the corpus"
 
 
 def test_many_shards_are_dealt_in_rounds(shards, expected, tmp_path, monkeypatch):
@@ -261,6 +261,28 @@ def test_what_is_refused(shards, tmp_path):
         bf.Cluster().convert([str(shards / "part-0.ctf")] * 2, tmp_path / "b")
     with pytest.raises(bf.ConfigError, match="at least 1"):
         bf.Cluster().shuffle(str(shards / "part-*.ctf"), tmp_path, shards=0)
+
+
+def test_a_file_in_the_place_of_the_folder(shards, tmp_path):
+    (tmp_path / "out").write_bytes(b"")
+    for work in (bf.Cluster().convert, lambda *a: bf.Cluster().shuffle(*a, shards=2)):
+        with pytest.raises(bf.FileError, match="out: cannot create: File exists$"):
+            work(str(shards / "part-*.ctf"), tmp_path / "out")
+
+
+def test_a_shuffle_does_not_replace_what_it_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bf.convert(bf.Arrays({"x": np.arange(40, dtype=np.float32)[:, None]}), "all.ctf", keys="number")
+    bf.Cluster().shuffle("all.ctf", tmp_path, shards=2, to="ctf")
+    before = files(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path)
+    for corpus, out in (("part-*.ctf", tmp_path), (str(tmp_path / "part-*.ctf"), "link"), ("link/part-*.ctf", ".")):
+        with pytest.raises(bf.ConfigError, match="part-00000.ctf: is a shard of what is read, .*; hint: choose another folder"):
+            bf.Cluster().shuffle(corpus, out, shards=1, to="ctf", force=True)
+    (tmp_path / "link").unlink()
+    assert files(tmp_path) == before
+    bf.Cluster().shuffle("all.ctf", tmp_path, shards=2, to="ctf", seed=1, force=True)
+    assert files(tmp_path).keys() == before.keys() and files(tmp_path) != before
 
 
 def test_a_url_is_no_folder_to_write_to(shards, tmp_path, monkeypatch):
