@@ -295,12 +295,12 @@ TEST(ReaderEach, SequenceComesOnceASweepWhateverTheOptions) {
   }));
 }
 
-// Waking a thread takes longer than reading a few of them. Where the processor is taken from the reader it seems not
-// to.
+// Waking a thread takes longer than reading a few of them: here so long that no machine reads them more slowly. Threads
+// that begin to run only now do not sleep yet.
 TEST(ReaderAhead, TinyChunksAreLeftToWhoeverNeedsThem) {
   constexpr std::uint32_t kChunks = 400;
   const MemorySource source(std::vector<std::vector<std::uint32_t>>(kChunks, {1}));
-  ChunkStore store(source, {.threads = 2});
+  ChunkStore store(source, {.threads = 2, .waking_a_thread = std::chrono::hours(1)});
   int left = 0;
   for (std::uint32_t id = 0; id + 1 < kChunks && left < 3; ++id) {
     static_cast<void>(store.get(id));

@@ -54,6 +54,7 @@ class ChunkStore {
     unsigned threads = 0;            // 0: all in the caller's thread
     std::size_t spares = 1;          // dropped chunks whose memory is kept for reuse; none with a limit
     std::uint64_t memory_limit = 0;  // bytes; 0: none
+    std::chrono::nanoseconds waking_a_thread = kWakingAThread;
   };
   ChunkStore(const Source& source, const Settings& settings);
   ~ChunkStore();  // waits for the reads under way
@@ -123,7 +124,7 @@ class ChunkStore {
 
   // With the lock held: whether reading all of the queue takes longer than waking a thread for it. If not, get() reads
   // these few tiny chunks itself.
-  bool worth_waking() const noexcept { return took_ * queue_.size() > kWakingAThread; }
+  bool worth_waking() const noexcept { return took_ * queue_.size() > settings_.waking_a_thread; }
 
   static bool droppable(const Slot& slot) noexcept { return slot.state != State::loading; }
   Slots::iterator drop(Slots::iterator at);
