@@ -43,6 +43,12 @@ std::uint64_t hash_of_rest(Reader& reader, std::size_t most) {
 class Child {
  public:
   explicit Child(const std::vector<std::string>& arguments) {
+    // Made before the fork: a child may wait for good for memory whose lock another thread of the parent held.
+    std::vector<std::string> all = {"resume_test"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& a : all) argv.push_back(a.data());
+    argv.push_back(nullptr);
     int ends[2] = {};
     if (::pipe(ends) != 0) throw std::runtime_error("pipe");
     pid_ = ::fork();
@@ -50,11 +56,6 @@ class Child {
       ::dup2(ends[1], STDOUT_FILENO);
       ::close(ends[0]);
       ::close(ends[1]);
-      std::vector<std::string> all = {"resume_test"};
-      all.insert(all.end(), arguments.begin(), arguments.end());
-      std::vector<char*> argv;
-      for (std::string& a : all) argv.push_back(a.data());
-      argv.push_back(nullptr);
       ::execv("/proc/self/exe", argv.data());
       ::_exit(99);
     }
