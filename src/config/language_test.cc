@@ -139,6 +139,7 @@ TEST(ConfigLanguage, LetsTheCommandLineWin) {
       {"39b", "a=1", "verbose", "", "a='1' verbose='true'"},
       {"39c", "a=1", "b=1;c=2", "", "a='1' b='1' c='2'"},
       {"comments in it go when a section is read", "a=1", "r=[x=1 # y=2\nz=3]", "r", "x='1' z='3'"},
+      {"and with them the blank before them", "a=1", "x=double # y", "", "a='1' x='double'"},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.id);

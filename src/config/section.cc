@@ -20,6 +20,14 @@ bool odd_flag(std::string_view key) {
   return false;
 }
 
+// The value of an entry of `scope` with its variables replaced. A comment from the command line, cut there, may leave
+// a blank behind the value.
+Text expanded(const Section& scope, const Entry& entry) {
+  const Text text = expand(scope, entry.value);
+  const Span inner = trim(text.bytes(), {0, text.size()});
+  return inner.size() == text.size() ? text : text.slice(inner.begin, inner.end);
+}
+
 }  // namespace
 
 Section::Section(Document& doc) : doc_(&doc) { parse(doc.text()); }
@@ -124,7 +132,7 @@ const Entry* Section::entry(std::string_view key) const {
 std::optional<Value> Section::own(std::string_view key) const {
   const Entry* found = entry(key);
   if (found == nullptr) return std::nullopt;
-  return Value{.text = expand(*this, found->value), .path = path_of(key), .key_at = found->key_at};
+  return Value{.text = expanded(*this, *found), .path = path_of(key), .key_at = found->key_at};
 }
 
 std::optional<Value> Section::find(std::string_view key) const {
@@ -132,7 +140,7 @@ std::optional<Value> Section::find(std::string_view key) const {
   for (const Section* section = this; section != nullptr; section = section->parent_) {
     const auto at = section->entries_.find(name);
     if (at == section->entries_.end()) continue;
-    return Value{.text = expand(*section, at->second.value),
+    return Value{.text = expanded(*section, at->second),
                  .path = path_of(key),
                  .key_at = at->second.key_at,
                  .inherited = section != this};
