@@ -11,7 +11,7 @@ struct Range {
   std::uint32_t first, last;  // of code points
   const char* name;
   // The ASCII text that was meant; empty if the character should go. Of a range of ten or more code points it is what
-  // the first one stands for, and the others stand for the ASCII characters after it.
+  // the first one stands for, and the others stand for the ASCII characters after it; a blank is meant by all of them.
   const char* meant;
 };
 
@@ -99,9 +99,9 @@ std::string cure(const Range& range, std::uint32_t code) {
   if (meant.empty()) {
     return code == 0xFEFF ? ", which may stand at the very beginning of a file only; take it out" : "; take it out";
   }
-  if (range.last - range.first >= 9) meant[0] = static_cast<char>(meant[0] + static_cast<int>(code - range.first));
   if (meant == "\n") return "; end the line with a line feed";
   if (meant == " ") return "; write a plain blank";
+  if (range.last - range.first >= 9) meant[0] = static_cast<char>(meant[0] + static_cast<int>(code - range.first));
   return (meant == "'" ? "; write \"'\"" : "; write '" + meant + "'");
 }
 

@@ -19,6 +19,7 @@ TEST(Lookalike, SaysWhatItIsAndWhatWasMeant) {
       {"1\xC2\xA0"
        "2",
        "U+00A0 is a no-break space; write a plain blank"},
+      {"\xE2\x80\x89", "U+2009 is a space of another width; write a plain blank"},
       {"\xEF\xBC\x97", "U+FF17 is a full-width character; write '7'"},
       {"\xEF\xBC\xBB", "U+FF3B is a full-width character; write '['"},
       {"\xD9\xA3", "U+0663 is an Arabic digit; write '3'"},

@@ -7,10 +7,19 @@
 
 namespace batchfeed {
 
+std::string_view clipped(std::string_view text) noexcept {
+  constexpr std::size_t kMost = 80, kCharacter = 4;  // bytes
+  const auto goes_on = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  if (text.size() <= kMost) return text;
+  for (std::size_t end = kMost; end > kMost - kCharacter; --end)
+    if (!goes_on(end)) return text.substr(0, end);
+  return text.substr(0, kMost);  // it is no UTF-8
+}
+
 std::string quoted(std::string_view text) {
-  constexpr std::size_t kMost = 80;
+  const std::string_view front = clipped(text);
   std::string out = "'";
-  for (const char c : text.substr(0, kMost)) {
+  for (const char c : front) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') {
       out += "\\n";
@@ -21,7 +30,7 @@ std::string quoted(std::string_view text) {
       out += c;
     }
   }
-  return out + (text.size() > kMost ? "...'" : "'");
+  return out + (text.size() > front.size() ? "...'" : "'");
 }
 
 }  // namespace batchfeed

@@ -6,7 +6,10 @@
 
 namespace batchfeed {
 
-// 'text' for a message: at most 80 bytes of it, a line end as \n, other control bytes as \x and two digits.
+// What a message shows of a text: at most its first 80 bytes, and no part of a character of UTF-8.
+std::string_view clipped(std::string_view text) noexcept;
+
+// 'text' for a message: clipped, a line end as \n, other control bytes as \x and two digits.
 std::string quoted(std::string_view text);
 // For std::string arguments, which would else match std::quoted() of <iomanip> better, by argument-dependent lookup.
 inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }

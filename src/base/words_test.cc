@@ -89,6 +89,10 @@ TEST(Quoted, TextOfAFileStaysOnItsLineAndShort) {
   const std::string fits(80, 'a');
   EXPECT_EQ(quoted(fits), '\'' + fits + '\'');
   EXPECT_EQ(quoted(fits + 'b'), '\'' + fits + "...'");
+  const std::string front = fits.substr(1);
+  EXPECT_EQ(quoted(front + "\xC3\xA9"), '\'' + front + "...'") << "no part of a character";
+  EXPECT_EQ(quoted(fits.substr(4) + "\xF0\x9F\x98\x80" + 'b'), '\'' + fits.substr(4) + "\xF0\x9F\x98\x80...'");
+  EXPECT_EQ(quoted(std::string(99, '\x80')), '\'' + std::string(80, '\x80') + "...'") << "no UTF-8";
 }
 
 TEST(Hex, HasAllDigitsInLowerCase) {

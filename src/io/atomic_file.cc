@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/working_folder.h"
 #include "compressed/zstd_writer.h"
 #include "io/descriptor.h"
 #include "io/file.h"
@@ -93,14 +94,15 @@ int rename_new(const std::string& from, const std::string& to) {
   return -1;
 }
 
-// In the folder of the file.
-std::string temporary_name(const std::string& path) {
+// In the folder of the file, which lies at `place`.
+std::string temporary_name(const std::string& path, const std::string& place) {
   const std::size_t folder = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
   const std::string_view name = std::string_view(path).substr(folder);
   if (name.size() > NAME_MAX) fail("create", path, ENAMETOOLONG);
   // The system would take the part before a NUL for the whole path.
   if (path.find('\0') != path.npos) fail("create", path, EINVAL);
-  return path.substr(0, folder + temporary_stem(name).size()) + ".tmp.XXXXXX";
+  const std::size_t cut = name.size() - temporary_stem(name).size();
+  return place.substr(0, place.size() - cut) + ".tmp.XXXXXX";
 }
 
 }  // namespace
@@ -113,10 +115,10 @@ void refuse_existing(const std::string& path) {
                     .hint = "choose another name, or `force`"});
 }
 
-void put_in_place(const std::string& from, const std::string& to, bool replace) {
+void put_in_place(const std::string& from, const std::string& to, bool replace, const std::string& name) {
   if ((replace ? sys().rename(from.c_str(), to.c_str()) : rename_new(from, to)) == 0) return;
-  if (!replace && errno == EEXIST) refuse_existing(to);
-  fail("rename", to, errno);
+  if (!replace && errno == EEXIST) refuse_existing(name);
+  fail("rename", name, errno);
 }
 
 void exchange(const std::string& one, const std::string& other) {
@@ -133,7 +135,7 @@ void exchange(const std::string& one, const std::string& other) {
 }
 
 AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
-    : path_(std::move(path)), temp_(temporary_name(path_)), options_(options) {
+    : path_(std::move(path)), place_(from_anywhere(path_)), temp_(temporary_name(path_, place_)), options_(options) {
   expect_replaceable(path_);
   if (!options_.replace && exists(path_)) refuse_existing(path_);
   if (options_.clear) remove_leftovers(path_);
@@ -211,9 +213,9 @@ void AtomicFile::forget() {
 void AtomicFile::commit() {
   expect_unwritten(true);
   seal();
-  put_in_place(temp_, path_, options_.replace);
+  put_in_place(temp_, place_, options_.replace, path_);
   forget();
-  if (options_.durable) sync_directory(path_);
+  if (options_.durable) sync_directory(place_);
 }
 
 void sync_file_system(const std::string& path) {

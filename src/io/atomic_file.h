@@ -45,7 +45,9 @@ class AtomicFile {
   void rewrite_head(std::span<const std::byte> bytes);
   // Bytes appended, before compression.
   std::uint64_t size() const noexcept { return size_; }
-  // The path of the file until commit().
+  // The path that it gets, from wherever the process may be then.
+  const std::string& place() const noexcept { return place_; }
+  // The path of the file until commit(), likewise.
   const std::string& temporary() const noexcept { return temp_; }
   // Everything of commit() that is likely to fail, so that of several files all
   // or none get their names.
@@ -58,7 +60,7 @@ class AtomicFile {
   void expect_unwritten(bool open) const;
   void forget();  // nothing has the temporary name any more
 
-  std::string path_, temp_;
+  std::string path_, place_, temp_;
   AtomicFileOptions options_;
   int fd_ = -1;
   bool done_ = false;  // nothing is left to remove
@@ -71,8 +73,9 @@ class AtomicFile {
 // Throws Error(usage): the writer of this path is done, as it has written all or has failed.
 [[noreturn]] void refuse_written(const std::string& path);
 
-// Gives a file or a folder its final name. Without `replace` it throws what refuse_existing() does.
-void put_in_place(const std::string& from, const std::string& to, bool replace);
+// Gives a file or a folder its final name, which faults call `name`. Without `replace` it throws what
+// refuse_existing() does.
+void put_in_place(const std::string& from, const std::string& to, bool replace, const std::string& name);
 [[noreturn]] void refuse_existing(const std::string& path);
 
 // Exchanges two paths, so that neither is ever missing; where the file system cannot do that,

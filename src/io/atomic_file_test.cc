@@ -281,8 +281,7 @@ TEST(AtomicFile, WhoEndsTheProcessAtOnceCanRemoveWhatIsHalfWritten) {
     for (int i = 0; i < 100; ++i) files.push_back(std::make_unique<AtomicFile>(folder / std::to_string(i)));
     files[3]->commit();
     remove_unfinished();
-    EXPECT_EQ(folder.names().size(), 100u - 63);
-    EXPECT_TRUE(std::filesystem::exists(folder / "3"));
+    EXPECT_THAT(folder.names(), ElementsAre("3"));
   }
   EXPECT_THAT(folder.names(), ElementsAre("3"));
   for (int i = 0; i < 200; ++i) AtomicFile(folder / "3").append(std::string_view("x"));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
@@ -37,16 +38,22 @@ class OpenFiles {
     ++closings_;
   }
 
-  // Adds an open file, and closes idle ones where there are more than we should take from others in the process.
   void add(const Descriptor& file) noexcept {
-    const std::size_t most = this->most();
     const std::lock_guard lock(mutex_);
     link(file);
-    for (const Descriptor* at = first_; at != nullptr && count_ > most;) {
-      const Descriptor* const next = at->behind_;
-      if (at != &file && at->close_if_idle()) unlink(*at);
-      at = next;
-    }
+    close_too_many(file);
+  }
+
+  // A file that was closed, opened by `fd` for the first who reads it. False if another thread has done so before: then
+  // it is open for this one, too, without `fd`.
+  bool add_again(const Descriptor& file, int fd) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (file.try_use()) return false;
+    file.fd_ = fd;
+    file.users_.store(1, std::memory_order_release);
+    link(file);
+    close_too_many(file);
+    return true;
   }
 
   // For good, if it is open.
@@ -103,6 +110,16 @@ class OpenFiles {
       return true;
     }
     return false;
+  }
+
+  // Closes idle files where there are more than we should take from others in the process.
+  void close_too_many(const Descriptor& fresh) noexcept {
+    const std::size_t most = this->most();
+    for (const Descriptor* at = first_; at != nullptr && count_ > most;) {
+      const Descriptor* const next = at->behind_;
+      if (at != &fresh && at->close_if_idle()) unlink(*at);
+      at = next;
+    }
   }
 
   static std::size_t most() noexcept {
@@ -169,8 +186,7 @@ bool Descriptor::try_use() const noexcept {
 
 void Descriptor::begin_use() const {
   if (try_use()) return;
-  const std::lock_guard lock(opening_);
-  if (try_use()) return;  // another thread opened it
+  // Without a lock: in a forked child the thread that held it would not exist. Who opens it first has it open for all.
   const Opening opening;
   const int fd = open_to_read(place_, flags_, opening);
   if (fd < 0) fail("open", path_, errno);
@@ -181,9 +197,7 @@ void Descriptor::begin_use() const {
     sys().close(fd);
     throw;
   }
-  fd_ = fd;
-  users_.store(1, std::memory_order_release);
-  OpenFiles::get().add(*this);
+  if (!OpenFiles::get().add_again(*this, fd)) sys().close(fd);
 }
 
 bool Descriptor::close_if_idle() const noexcept {

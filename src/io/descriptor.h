@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <mutex>
 #include <string>
 
 #include "io/identity.h"
@@ -92,7 +91,6 @@ class Descriptor {
   const int flags_;
   const std::string path_;
   const Identity identity_;
-  mutable std::mutex opening_;
   mutable std::atomic<int> users_{0};  // or kClosed
   mutable int fd_;                     // changes only while users_ is kClosed
   // The list of OpenFiles: those that are open, the one opened last at its end.

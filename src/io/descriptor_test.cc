@@ -232,5 +232,49 @@ TEST(Descriptor, AForkedChildWaitsForNoThreadThatItHasNot) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(Descriptor, AForkedChildOpensWhatAThreadWasOpening) {
+  const ScratchFolder folder;
+  const std::vector<File> all = files(folder, 1);
+  while (close_an_idle_file()) {
+  }
+  std::atomic<bool> opening = false, forked = false;
+  const FaultySys sys([&](const ::batchfeed::testing::Call& call) {
+    if (call.name != "open") return 0;
+    opening = true;
+    opening.notify_one();
+    forked.wait(false);
+    return 0;
+  });
+  std::thread thread([&] { EXPECT_EQ(text_of(all[0]), "1000"); });
+  opening.wait(false);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    set_sys(nullptr);
+    ::_exit(text_of(all[0]) == "1000" ? 0 : 1);
+  }
+  forked = true;
+  forked.notify_one();
+  thread.join();
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+// Each opens it, and the first one's descriptor serves all.
+TEST(Descriptor, ThreadsOpenOneFileAgainAtOnce) {
+  const ScratchFolder folder;
+  const std::vector<File> all = files(folder, 1);
+  const std::size_t before = open_descriptors();
+  for (int round = 0; round < 200; ++round) {
+    while (close_an_idle_file()) {
+    }
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) threads.emplace_back([&] { EXPECT_EQ(text_of(all[0]), "1000"); });
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(open_descriptors(), before);
+  }
+}
+
 }  // namespace
 }  // namespace batchfeed::io

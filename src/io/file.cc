@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -118,12 +117,6 @@ compressed::Codec codec_of(const File& file) {
   if (file.identity().size < head.size()) return compressed::Codec::none;
   file.read_stored(0, head);
   return compressed::codec_of(head);
-}
-
-// The absolute path, for when the working directory has changed; `place` itself where that would be too long.
-std::string from_anywhere(const std::string& place) {
-  const std::string folder = place.starts_with('/') ? std::string() : working_folder();
-  return folder.empty() || folder.size() + 1 + place.size() >= PATH_MAX ? place : folder + '/' + place;
 }
 
 [[noreturn]] void fail_in(const FileSystem& files, const char* action, const std::string& path, int error) {

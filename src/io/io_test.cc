@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -245,6 +246,26 @@ TEST(File, ManyThreadsReadOneFile) {
 }
 
 // Or stay: also where the system cannot do it at once, whichever rename of the way round fails.
+// The process may be in another folder when it is done.
+TEST(AtomicFile, AppearsWhereItsRelativePathLedAtFirst) {
+  const ScratchFolder here, elsewhere;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(here.path());
+  AtomicFile file("a"), dropped("b");
+  {
+    const AtomicFile never("c");
+    std::filesystem::current_path(elsewhere.path());
+  }
+  file.append("text");
+  file.rewrite_head(std::as_bytes(std::span("T", 1)));
+  file.commit();
+  dropped.discard();
+  std::filesystem::current_path(before);
+  EXPECT_EQ(here.names(), std::vector<std::string>{"a"});
+  EXPECT_EQ(content_of(here / "a"), "Text");
+  EXPECT_TRUE(elsewhere.names().empty());
+}
+
 TEST(Exchange, TwoNamesChangePlaces) {
   for (const int error : {0, EINVAL, ENOSYS, EOPNOTSUPP, EIO}) {
     const bool round = error != 0 && error != EIO;

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <csignal>
-#include <cstddef>
 #include <string>
 
 namespace batchfeed::io {
 
-// Lists a file while it lives; where there is no room for one more, the file stays unlisted.
+// Lists a file while it lives; where there is no memory for one more, the file stays unlisted.
 class Unfinished {
  public:
+  struct Slot;
+  struct Slots;
+
   // For a file that is about to be created under a name not yet known. Until list() gives the name, this thread takes
   // no signal that ends the process, and remove_unfinished() in other threads waits for it.
   Unfinished() noexcept;
@@ -23,9 +25,10 @@ class Unfinished {
   void list(const std::string& path) noexcept;
 
  private:
+  static Slot* take() noexcept;
   void take_signals() noexcept;
 
-  std::size_t slot_ = 0;
+  Slot* slot_ = nullptr;
   bool holds_back_ = false;
   ::sigset_t before_{};  // signals that were held back before
 };

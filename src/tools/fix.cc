@@ -48,7 +48,7 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
   if (has_keys && !options.force) cbf::refuse_foreign_keys(target);
   io::AtomicFile out(target, {.replace = options.force});
   std::vector<Fix> fixes = format == Format::ctf ? ctf::mend(file, out, options) : cbf::mend(file, out, options);
-  cbf::commit_without_keys(out, target, options.force);
+  cbf::commit_without_keys(out, options.force);
   if (has_keys) copy(io::File(keys, options.file_system), cbf::keys_path(target));
   return fixes;
 }

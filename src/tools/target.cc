@@ -196,7 +196,7 @@ void Target::seal() {
 void Target::commit() {
   if (binary_) return binary_->commit();
   if (speech_) return speech_->commit();
-  cbf::commit_without_keys(*file_, path_, options_.force);
+  cbf::commit_without_keys(*file_, options_.force);
 }
 
 SourceOptions Target::reopen() const {

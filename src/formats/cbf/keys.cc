@@ -77,10 +77,10 @@ bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint6
   }
 }
 
-void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace) {
-  if (replace) remove_keys(path);
+void commit_without_keys(io::AtomicFile& file, bool replace) {
+  if (replace) remove_keys(file.place());
   file.commit();
-  if (!replace) remove_keys(path);
+  if (!replace) remove_keys(file.place());
 }
 
 namespace {

@@ -35,7 +35,7 @@ bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint6
 // Calls file.commit() and deletes the PATH.keys of an older file, which readers would trust if its numbers fit. With
 // `replace` they are deleted before the commit, else after it: until it succeeds, they may belong to another writer
 // that created PATH first.
-void commit_without_keys(io::AtomicFile& file, const std::string& path, bool replace);
+void commit_without_keys(io::AtomicFile& file, bool replace);
 
 class Keys {
  public:

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "formats/cbf/golden_testing.h"
 #include "support/fault_of.h"
@@ -48,6 +49,21 @@ TEST(CbfKeys, ThatTheSystemDoesNotShowAreNoNumbers) {
         [&](const Call& call) { return call.name == "stat" && std::exchange(first, false) ? error : 0; });
     EXPECT_EQ(opened.source->key_text(0), error == EINTR ? "a" : "0");
   }
+}
+
+TEST(CbfKeys, InAnotherFolderThatTheProcessIsInStay) {
+  const ScratchFolder here, elsewhere;
+  const std::string keys = std::string(kKeysHead) + "a\n" + keys_trailer(1, 100);
+  here.write("x.cbf.keys", keys);
+  elsewhere.write("x.cbf.keys", keys);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(here.path());
+  CbfWriter writer("x.cbf", {.streams = {{.name = "feat", .dim = 2}}});
+  std::filesystem::current_path(elsewhere.path());
+  writer.commit();
+  std::filesystem::current_path(before);
+  EXPECT_EQ(here.names(), std::vector<std::string>{"x.cbf"});
+  EXPECT_EQ(elsewhere.names(), std::vector<std::string>{"x.cbf.keys"});
 }
 
 // A relative path counts from the folder in which the corpus was named, for its keys as for itself.

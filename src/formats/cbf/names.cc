@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/hex.h"
+#include "base/quoted.h"
 #include "formats/cbf/faults.h"
 
 namespace batchfeed::cbf {
@@ -32,8 +33,9 @@ bool is_utf8(std::string_view text) {
 
 std::string printable(std::string_view name) {
   const bool text = is_utf8(name);
+  const std::string_view shown = clipped(name);
   std::string out;
-  for (const char c : name.substr(0, 80)) {
+  for (const char c : shown) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte != 0x7F && (text || byte < 0x80)) {
       out += c;
@@ -42,7 +44,7 @@ std::string printable(std::string_view name) {
       append_hex(out, byte);
     }
   }
-  return name.size() > 80 ? out + "..." : out;
+  return name.size() > shown.size() ? out + "..." : out;
 }
 
 }  // namespace batchfeed::cbf

@@ -185,7 +185,7 @@ struct CbfWriter::Impl {
 
   void commit() {
     seal();
-    cbf::commit_without_keys(out, path, options.replace);
+    cbf::commit_without_keys(out, options.replace);
     state = State::done;
     if (keys) keys->commit();
   }

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/hash.h"
+#include "base/quoted.h"
 #include "base/words.h"
 
 namespace batchfeed::ctf {
@@ -34,8 +35,8 @@ void check_spec(const StreamSpec& spec, const std::string& file, const Limits& l
   const std::string& alias = alias_of(spec);
   if (spec.name.empty()) reject(file, "ctf.name", {}, "a stream has an empty name");
   if (std::max(spec.name.size(), alias.size()) > limits.name_bytes) {
-    reject(file, "limit.name", spec.name.substr(0, 80), "name or alias above " + counted(limits.name_bytes, "byte"),
-           "raise limits.name_bytes");
+    reject(file, "limit.name", std::string(clipped(spec.name)),
+           "name or alias above " + counted(limits.name_bytes, "byte"), "raise limits.name_bytes");
   }
   if (alias[0] == '#' || std::any_of(alias.begin(), alias.end(), ends_name)) {
     reject(file, "ctf.alias", spec.name, "alias '" + alias + "' can never be found in a file",

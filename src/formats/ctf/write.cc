@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/counted.h"
+#include "base/quoted.h"
 #include "base/words.h"
 #include "formats/ctf/bytes.h"
 #include "text/number.h"
@@ -156,7 +157,7 @@ void Writer::sequence(const Chunk& chunk, std::uint32_t row, std::string_view ke
   if (ids_) {
     if (key.empty() || std::any_of(key.begin(), key.end(), ends_name))
       refuse("ctf.write-key", FaultKind::format,
-             "the id '" + std::string(key.substr(0, 80)) + "' holds a blank, a pipe or nothing",
+             "the id '" + std::string(clipped(key)) + "' holds a blank, a pipe or nothing",
              "number the sequences instead");
   } else if (rows > 1) {
     refuse("ctf.write-rows", FaultKind::format, "its " + counted(rows, "row") + " cannot be told apart without ids",

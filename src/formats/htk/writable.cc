@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/quoted.h"
 #include "formats/htk/header.h"
 #include "formats/htk/scp.h"
 
@@ -22,7 +23,7 @@ constexpr std::uint32_t kMostPeriod = 10'000'000;  // in 100 ns: a second
       .kind = FaultKind::usage, .id = id, .at = {.file = file}, .what = std::move(what), .hint = std::move(hint)});
 }
 
-std::string shown(std::string_view key) { return std::string(key.substr(0, 80)); }
+std::string shown(std::string_view key) { return std::string(clipped(key)); }
 
 }  // namespace
 

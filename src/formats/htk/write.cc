@@ -16,6 +16,7 @@
 
 #include "base/cursor.h"
 #include "base/seen.h"
+#include "base/working_folder.h"
 #include "formats/htk/writable.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
@@ -71,7 +72,11 @@ class Mark {
 
 struct HtkWriter::Impl {
   Impl(std::string file, HtkWriterOptions wanted)
-      : path(std::move(file)), options(wanted), target(companion(path, options.layout)) {
+      : path(std::move(file)),
+        place(from_anywhere(path)),
+        options(wanted),
+        target(companion(path, options.layout)),
+        target_place(from_anywhere(target)) {
     htk::check_head(options, path);
     name = htk::fs::path(target).filename().string();
     htk::check_companion(name, path);
@@ -80,7 +85,7 @@ struct HtkWriter::Impl {
       if (target.find('\0') != std::string::npos) io::fail("create", target, EINVAL);
       if (!options.replace && htk::fs::exists(htk::fs::symlink_status(target, none))) io::refuse_existing(target);
       io::remove_leftovers(target);
-      folder = target + ".tmp.XXXXXX";
+      folder = target_place + ".tmp.XXXXXX";
       if (io::make_folder(folder.data()) != 0) io::fail("create", target, errno);
     } else {
       archive.emplace(options.layout == HtkLayout::single ? path : target,
@@ -195,21 +200,21 @@ struct HtkWriter::Impl {
     state = State::done;
     if (!list) return commit_features();
     const htk::Mark features(archive ? archive->temporary() : folder), names(list->temporary());
-    if (options.replace && io::sys().unlink(path.c_str()) != 0 && errno != ENOENT) io::fail("remove", path, errno);
+    if (options.replace && io::sys().unlink(place.c_str()) != 0 && errno != ENOENT) io::fail("remove", path, errno);
     commit_features();
     bytes += list->size();
     // Another writer of the same name may come between. It too has removed the list before, and puts its own in place
     // later: of two, at most the one whose frames are in place leaves a list.
-    if (!features.may_be(target)) htk::refuse_raced(target);
+    if (!features.may_be(target_place)) htk::refuse_raced(target);
     try {
       list->commit();
     } catch (...) {
       std::error_code none;
-      if (!names.may_be(path) && features.may_be(target)) htk::fs::remove_all(target, none);
+      if (!names.may_be(place) && features.may_be(target_place)) htk::fs::remove_all(target_place, none);
       throw;
     }
-    if (!features.may_be(target)) {
-      if (names.may_be(path)) io::sys().unlink(path.c_str());
+    if (!features.may_be(target_place)) {
+      if (names.may_be(place)) io::sys().unlink(place.c_str());
       htk::refuse_raced(target);
     }
     drop_folder();  // the older folder; removing it may take a while
@@ -221,19 +226,19 @@ struct HtkWriter::Impl {
       bytes += 12;
     } else {
       std::error_code code;
-      if (options.replace && htk::fs::exists(target, code)) {
-        io::exchange(folder, target);  // the older folder gets the temporary name
+      if (options.replace && htk::fs::exists(target_place, code)) {
+        io::exchange(folder, target_place);  // the older folder gets the temporary name
       } else {
-        io::put_in_place(folder, target, options.replace);
+        io::put_in_place(folder, target_place, options.replace, target);
         folder.clear();
       }
     }
   }
 
-  std::string path;
+  std::string path, place;  // as it was given, and from wherever the process may be
   HtkWriterOptions options;
-  std::string target, name;  // the companion, and its last component
-  std::string folder;        // the temporary folder of the files; after commit(), the older folder or empty
+  std::string target, target_place, name;  // the companion, likewise, and its last component
+  std::string folder;  // the temporary folder of the files; after commit(), the older folder or empty
   std::optional<io::AtomicFile> archive, list;
   std::string lines;
   Seen keys;  // used for an archive only: names of files show repeated keys

@@ -200,6 +200,24 @@ TEST(HtkWriter, OfTwoWritersAtOnceNoListNamesTheFramesOfTheOther) {
   }
 }
 
+TEST(HtkWriter, AppearsWhereItsRelativePathLedAtFirst) {
+  for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files}) {
+    const ScratchFolder here, elsewhere;
+    elsewhere.write("x.scp", "theirs");
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(here.path());
+    HtkWriter writer("x.scp", {.dim = 1, .layout = layout});
+    std::filesystem::current_path(elsewhere.path());
+    const float value = 1;
+    writer.append("u", 1, &value);
+    writer.commit();
+    std::filesystem::current_path(before);
+    const std::vector<std::string> written = {layout == HtkLayout::files ? "x.htk/u.htk" : "x.htk", "x.scp"};
+    EXPECT_EQ(here.names(), written);
+    EXPECT_EQ(elsewhere.names(), std::vector<std::string>{"x.scp"});
+  }
+}
+
 TEST(HtkWriter, NoListHasANulInItsName) {
   const ScratchFolder folder;
   for (const HtkLayout layout : {HtkLayout::archive, HtkLayout::files, HtkLayout::single}) {

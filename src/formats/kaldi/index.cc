@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/quoted.h"
 #include "base/saturate.h"
 #include "io/file_cache.h"
 #include "io/list.h"
@@ -230,13 +231,14 @@ class Builder {
       const bool is_line = stop == '\n' || stop == '\r' || stop == '\0';
       if (is_line && !(options_.alignment && stop != '\0'))
         fail({.file = file.path(), .byte = at, .has_byte = true}, "kaldi.key",
-             "no blank behind the key '" + key.substr(0, 80) + "'", "is this a Kaldi archive?");
+             "no blank behind the key '" + std::string(clipped(key)) + "'", "is this a Kaldi archive?");
       if (key.empty()) fail(start, "kaldi.key", "no key where one is due", "is this a Kaldi archive?");
       if (!is_line) ++at;
       return key;
     }
     if (key.empty()) return std::nullopt;
-    fail(start, "kaldi.short", "the file ends behind the key '" + key.substr(0, 80) + "'", "was the file cut off?");
+    fail(start, "kaldi.short", "the file ends behind the key '" + std::string(clipped(key)) + "'",
+         "was the file cut off?");
   }
 
   // Reads an archive: keys and objects, one behind the other.

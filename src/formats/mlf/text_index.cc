@@ -8,6 +8,7 @@
 
 #include "base/byte_order_mark.h"
 #include "base/lookalike.h"
+#include "base/quoted.h"
 #include "formats/mlf/index.h"
 #include "io/lines.h"
 
@@ -96,7 +97,7 @@ class TextIndexer {
     move_to_line(key_at_);
     const auto key = utterance_key(line);
     named_ = key.has_value();
-    key_.assign(named_ ? *key : line.substr(0, 80));
+    key_.assign(named_ ? *key : clipped(line));
     if (!named_)
       builder_.skip({.kind = FaultKind::format,
                      .id = "mlf.unquoted-key",

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/quoted.h"
 #include "base/seen.h"
 #include "io/atomic_file.h"
 
@@ -43,7 +44,7 @@ struct MlfWriter::Impl {
   }
 
   void add(std::string_view key, std::span<const MlfSegment> segments) {
-    const std::string who = "utterance '" + std::string(key.substr(0, 80)) + "'";
+    const std::string who = "utterance '" + std::string(clipped(key)) + "'";
     const bool fits = options.binary ? key.size() <= 256 : key.find_first_of(std::string_view("\n\r\0", 3)) == key.npos;
     if (key.empty() || !fits)
       refuse("mlf.write-key", who + " has a key that a label file cannot hold",
