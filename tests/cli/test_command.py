@@ -90,6 +90,13 @@ def test_a_file_in_place_of_a_command(batchfeed, corpus):
     assert done.code == 2 and done.err.endswith(f"hint: batchfeed info {corpus()} says what is in it\n")
 
 
+def test_a_file_whose_name_looks_like_an_option_can_be_named(batchfeed, tmp_path):
+    (tmp_path / "-x.ctf").write_text("|a 1\n")
+    done = batchfeed("info", "-x.ctf")
+    assert done.code == 2 and done.err.endswith("unknown option '-x.ctf'; hint: ./-x.ctf names the file\n")
+    assert batchfeed("info", "./-x.ctf").code == 0
+
+
 def test_rank_must_be_below_workers(batchfeed, corpus):
     assert batchfeed("read", corpus(), "--workers", 2, "--rank", 2).code == 2
 
