@@ -272,7 +272,8 @@ Loaded load(const std::vector<std::string>& places, const Binding& binding) {
   return loaded;
 }
 
-Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload) {
+Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload,
+             const std::string& data) {
   const std::span<const std::uint32_t> lengths = payload.texts.lengths().span();
   Header h{.size = binding.size,
            .mtime_ns = binding.mtime_ns,
@@ -317,7 +318,7 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
           !std::filesystem::create_directories(folder, error) && error) {
         io::fail("create", folder.string(), error.value());
       }
-      io::AtomicFile out(places[i]);
+      io::AtomicFile out(places[i], {.no_more_than = data});
       out.append(encode(h));
       each_piece([&](std::span<const std::byte> piece) { out.append(piece); });
       out.commit();

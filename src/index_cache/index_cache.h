@@ -59,8 +59,10 @@ struct Stored {
   std::string path;  // of the cache, whole, in the first place that could be written; empty if none could
   std::string why;   // the last place could not
 };
-// Also removes temporary files of the cache that killed runs left in the place.
-Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload);
+// Also removes temporary files of the cache that killed runs left in the place. Who may not read the file `data` may
+// not read the cache either.
+Stored store(const std::vector<std::string>& places, const Binding& binding, const Payload& payload,
+             const std::string& data = {});
 
 // The fault for the notice that store() kept no cache.
 Fault not_kept(const std::string& data, const Stored& stored);

@@ -2,6 +2,7 @@
 #include "index_cache/index_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
@@ -199,6 +200,21 @@ TEST(IndexCache, SymbolicLinksAreNotFollowed) {
   EXPECT_EQ(store({folder / "d.bfindex"}, kBinding, payload()).path, folder / "d.bfindex");
   EXPECT_FALSE(std::filesystem::is_symlink(folder / "d.bfindex"));
   EXPECT_EQ(content_of(folder / "real"), before);
+}
+
+TEST(IndexCache, WhoMayNotReadTheDataMayNotReadIt) {
+  const ScratchFolder folder;
+  const ::mode_t before = ::umask(022);
+  for (const unsigned mode : {0600u, 0640u, 0440u, 0777u}) {
+    const std::string data = folder.write("d", "");
+    ASSERT_EQ(::chmod(data.c_str(), mode), 0);
+    store({folder / "d.bfindex"}, kBinding, payload(), data);
+    const auto now = std::filesystem::status(folder / "d.bfindex").permissions();
+    EXPECT_EQ(static_cast<unsigned>(now), mode & 0644) << mode;
+  }
+  store({folder / "d.bfindex"}, kBinding, payload(), "s3://a/d");
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(folder / "d.bfindex").permissions()), 0644u);
+  ::umask(before);
 }
 
 TEST(IndexCache, TheSecondPlaceServesWhereTheFirstCannotBeWritten) {

@@ -2,6 +2,7 @@
 #include "io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -134,8 +135,22 @@ void exchange(const std::string& one, const std::string& other) {
   if (sys().rename(aside.c_str(), one.c_str()) != 0) fail("rename", aside, errno);
 }
 
+namespace {
+
+// Takes the permissions from a file that another one does not give either.
+void allow_no_more_than(int fd, const std::string& other) noexcept {
+  struct ::stat mine = {}, its = {};
+  if (sys().fstat(fd, &mine) == 0 && sys().stat(other.c_str(), &its) == 0)
+    ::fchmod(fd, mine.st_mode & its.st_mode & 0777);
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
-    : path_(std::move(path)), place_(from_anywhere(path_)), temp_(temporary_name(path_, place_)), options_(options) {
+    : path_(std::move(path)),
+      place_(from_anywhere(path_)),
+      temp_(temporary_name(path_, place_)),
+      options_(std::move(options)) {
   expect_replaceable(path_);
   if (!options_.replace && exists(path_)) refuse_existing(path_);
   if (options_.clear) remove_leftovers(path_);
@@ -146,6 +161,7 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   fd_ = open_making_room([this] { return sys().mkostemp(temp_.data(), O_CLOEXEC); });
   if (fd_ < 0) fail("create", path_, errno);
   unfinished_->list(temp_);
+  if (!options_.no_more_than.empty()) allow_no_more_than(fd_, options_.no_more_than);
   sys().lock(fd_, true);  // where that is not supported, remove_leftovers() goes by its age
 }
 

@@ -25,6 +25,8 @@ struct AtomicFileOptions {
   bool plain = false;   // not compressed, whatever its name
   bool clear = true;    // delete temporary files that killed writers of this path left long ago
   bool replace = true;  // else a path that exists is refused, also if it appears before commit()
+  // A file of this system: who may not read it may not read this one. Other names change nothing.
+  std::string no_more_than = {};
 };
 
 class AtomicFile {

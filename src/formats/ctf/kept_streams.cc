@@ -108,7 +108,7 @@ Inferred kept_or_inferred(const io::File& file, const InferCache& cache, const P
   Inferred out = infer(file, ~0ull, progress, limits);
   index_cache::Payload payload{.entries = {}, .texts = {}, .extra = encode(out)};
   // If it cannot be kept, neither can the index, of which a notice tells.
-  if (payload.extra.size() <= index_cache::kMostExtra) (void)index_cache::store(places, binding, payload);
+  if (payload.extra.size() <= index_cache::kMostExtra) (void)index_cache::store(places, binding, payload, file.path());
   return out;
 }
 

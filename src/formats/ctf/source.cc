@@ -169,7 +169,7 @@ bool CtfSource::load_index(const index_cache::Binding& binding, const std::vecto
 void CtfSource::store_index(const index_cache::Binding& binding, const std::vector<std::string>& places) {
   index_cache::Payload payload{.entries = index_.entries, .texts = {}, .extra = encode(start_, notes_)};
   if (text_keys()) put_places(payload.entries, payload.texts, *context_.keys);
-  const index_cache::Stored stored = index_cache::store(places, binding, payload);
+  const index_cache::Stored stored = index_cache::store(places, binding, payload, file_.path());
   cache_.path = stored.path;
   if (stored.path.empty()) sink_.warning(index_cache::not_kept(file_.path(), stored));
 }

@@ -96,7 +96,7 @@ void index_cached(const io::File& file, const MlfOptions& options, const std::fu
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i] -= before[i];
   payload.extra = encode(counts);
   if (words) put_places(payload.entries, payload.texts, *context.keys);
-  const index_cache::Stored stored = index_cache::store(places, binding, payload);
+  const index_cache::Stored stored = index_cache::store(places, binding, payload, file.path());
   if (stored.path.empty()) faults.warning(index_cache::not_kept(file.path(), stored));
 }
 
