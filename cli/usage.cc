@@ -74,8 +74,7 @@ const CLI::App& chosen(const CLI::App& app) {
 std::string way_on(const CLI::App& command, const std::string& word, const std::string& guess) {
   if (guess == word) return fmt::format("it belongs behind the command: {} {}", path_of(command), word);
   std::error_code none;
-  if (word[0] == '-' && std::filesystem::exists(word, none))
-    return fmt::format("./{} names the file", printable(word));
+  if (word[0] == '-' && std::filesystem::exists(word, none)) return fmt::format("./{} names the file", printable(word));
   if (!guess.empty()) return fmt::format("did you mean {}?", guess);
   if (command.get_parent() == nullptr && std::filesystem::is_regular_file(word, none))  // no command, but a file
     return fmt::format("batchfeed info {} says what is in it", printable(word));
