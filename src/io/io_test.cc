@@ -245,7 +245,6 @@ TEST(File, ManyThreadsReadOneFile) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Or stay: also where the system cannot do it at once, whichever rename of the way round fails.
 // The process may be in another folder when it is done.
 TEST(AtomicFile, AppearsWhereItsRelativePathLedAtFirst) {
   const ScratchFolder here, elsewhere;
@@ -266,6 +265,7 @@ TEST(AtomicFile, AppearsWhereItsRelativePathLedAtFirst) {
   EXPECT_TRUE(elsewhere.names().empty());
 }
 
+// Or stay: also where the system cannot do it at once, whichever rename of the way round fails.
 TEST(Exchange, TwoNamesChangePlaces) {
   for (const int error : {0, EINVAL, ENOSYS, EOPNOTSUPP, EIO}) {
     const bool round = error != 0 && error != EIO;
