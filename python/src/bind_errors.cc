@@ -45,6 +45,7 @@ namespace {
 struct ReportCall {
   Held held;
   void operator()(const Notice& notice) const {
+    const End::Asking here;
     if (Py_IsInitialized() == 0 || End::for_this_thread()) return;
     const Acquired gil;
     const Held::Call call(held);
@@ -61,6 +62,7 @@ struct ReportCall {
 struct ProgressCall {
   Held held;
   void operator()(std::uint64_t done, std::uint64_t total) const {
+    const End::Asking here;
     if (End::for_this_thread()) return;
     const Acquired gil;
     check_signals();
@@ -142,6 +144,7 @@ void rethrow(const nb::python_error& error, const Held* raised_by) {
 }
 
 void check_signals() {
+  const End::Asking here;
   if (End::for_this_thread()) return;
   const Acquired gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();

@@ -69,7 +69,7 @@ class Released {
 };
 
 // Holds the GIL for as long as this lives, in any thread. Callers that can do without it skip it where
-// End::for_this_thread().
+// End::for_this_thread(); an Asking made before they look keeps Python from ending between the two.
 class Acquired {
   const End::Asking here_;
   const nb::gil_scoped_acquire gil_;

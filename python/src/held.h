@@ -74,6 +74,7 @@ class Held {
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
     ~Slot() {
+      const End::Asking here;
       if (Py_IsInitialized() == 0 || End::for_this_thread()) return;
       const Acquired gil;
       Py_DECREF(object);
