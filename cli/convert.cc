@@ -101,6 +101,7 @@ int run_convert(ConvertArguments a, Console& console) {
   const std::unique_ptr<Source> source = open_for_conversion(std::move(corpus), a.corpus, console);
   if (options.to == Format::mlf) options.labels = label_names(a.corpus.state_list, setup, a.streams);
   a.header.set(options, {options.to}, {&setup});
+  warn_of_comments({&setup}, console.report());
   keep_ids(options, setup);
   return run_conversion(*source, target, options, a.json, console);
 }

@@ -64,6 +64,7 @@ ConvertOptions TargetOptions::options(const std::vector<Format>& formats, const 
     if (names.size() > out.labels.size()) out.labels = std::move(names);  // others are its beginning
   }
   header.set(out, formats, setups);
+  warn_of_comments(setups, setups.front()->report);
   if (setups.size() == 1) keep_ids(out, *setups.front());
   return out;
 }

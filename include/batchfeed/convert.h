@@ -76,6 +76,11 @@ Format target_format(const std::string& path, const std::string& to = {});
 // other. Throws Error(usage) if their headers differ.
 void set_header(ConvertOptions& options, const std::vector<const Setup*>& corpora);
 
+// Where a text of these corpora has comments: warns that those are not written (convert.comments), once, of the first
+// that is found in the first MiB of the first 64 texts. To be called before the target, which may replace the text,
+// is written. Throws Error if a text cannot be read.
+void warn_of_comments(const std::vector<const Setup*>& corpora, const Report& report);
+
 // Throws Error; the target is then as it was before, except where `verify` found that the new target does not read back
 // as written: that one stays in place.
 ConvertResult convert(const Source& source, const std::string& target, const ConvertOptions& options);

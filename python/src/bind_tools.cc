@@ -237,6 +237,14 @@ void bind_compare(nb::module_& m) {
       "a"_a, "b"_a, "streams"_a, "options"_a, "progress"_a.none());
 }
 
+// What corpora have beside their sequences: headers of features, which targets of these formats keep, and comments,
+// which none keeps.
+void look_at(const std::vector<const Setup*>& corpora, const std::vector<Format>& formats, ConvertOptions& wanted) {
+  if (std::ranges::count(formats, Format::scp) + std::ranges::count(formats, Format::htk) != 0)
+    set_header(wanted, corpora);
+  warn_of_comments(corpora, wanted.report);
+}
+
 void bind_convert(nb::module_& m) {
   nb::class_<ConvertOptions>(m, "ConvertOptions")
       .def(nb::init<>())
@@ -276,7 +284,7 @@ void bind_convert(nb::module_& m) {
         wanted.report = to_report(report);
         wanted.progress = to_progress(progress);
         const Released unlocked;
-        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, {&setup});
+        look_at({&setup}, {wanted.to}, wanted);
         return convert(*open_sources(setup), target, wanted);
       },
       "setup"_a, "target"_a, "options"_a, "report"_a.none(), "progress"_a.none());
@@ -291,7 +299,7 @@ void bind_merge(nb::module_& m) {
         wanted.report = to_report(report);
         wanted.progress = to_progress(progress);
         const Released unlocked;
-        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, corpora);
+        look_at(corpora, {wanted.to}, wanted);
         const std::unique_ptr<Source> all = merge(open_together(corpora), wanted);
         return convert(*all, target, wanted);
       },
@@ -308,7 +316,7 @@ void bind_sample(nb::module_& m) {
         wanted.report = to_report(report);
         wanted.progress = to_progress(progress);
         const Released unlocked;
-        if (wanted.to == Format::scp || wanted.to == Format::htk) set_header(wanted, {&setup});
+        look_at({&setup}, {wanted.to}, wanted);
         const std::shared_ptr<const Source> source = open_sources(setup);
         Rows rows = sample_rows(*source, fraction ? sample_count(*source, *fraction) : count, seed);
         return convert(*subset(source, std::move(rows)), target, wanted);
@@ -336,8 +344,7 @@ void bind_split(nb::module_& m) {
         asked.jobs = options.jobs;
         asked.progress = to_progress(progress);
         const Released unlocked;
-        if (std::ranges::count(formats, Format::scp) + std::ranges::count(formats, Format::htk) != 0)
-          set_header(wanted, {&setup});
+        look_at({&setup}, formats, wanted);
         const std::unique_ptr<Source> source = open_sources(setup);
         return split(*source, split_parts(*source, asked), targets, formats, wanted);
       },

@@ -42,6 +42,16 @@ def test_a_source_is_not_replaced_by_a_part_of_it(batchfeed, write, tmp_path, co
         assert batchfeed(*whole, "--force").code == 0
 
 
+@pytest.mark.parametrize("command", ["convert a.ctf b.ctf", "convert a.ctf b.cbf", "shuffle a.ctf -o a.ctf", "merge b.ctf a.ctf -o c.ctf", "sample a.ctf -n 1 -o b.cbf",
+                                     "split a.ctf --part b.ctf --part c.ctf=0.5"])
+def test_comments_that_are_not_written_are_told(batchfeed, write, command):  # convert.comments
+    write("a.ctf", "|F 1 2\n|F 3 4 |# two\n|F 5 6 |# three\n"), write("b.ctf", "|F 1 2\n")
+    told = batchfeed(*command.split(), "--force")
+    assert told.code == 0 and told.err.startswith("a.ctf:2:8 ") and told.err.count("\n") == 1 and "comments are not written" in told.err, told.err
+    write("a.ctf", "|F 1 2\n|F 3 4\n|F 5 6 |# three\n")
+    assert batchfeed(*command.split(), "--force", "-q").err == ""
+
+
 def test_ctf2bin_replaces_no_file_that_it_reads(batchfeed, write, tmp_path):
     write("a.ctf", TEXT), write("h", HEADER)
     for target in ("h", "./a.ctf"):

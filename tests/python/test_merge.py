@@ -111,3 +111,13 @@ def test_what_cannot_be_merged_is_told_and_nothing_is_written(corpora, tmp_path,
     with pytest.raises(kind, match=words):
         bf.merge(given, target, **options)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_comments_are_told_of_by_all_that_write(corpora, tmp_path):  # convert.comments
+    (tmp_path / "c.ctf").write_text("0 |x 1\n1 |x 2 |# two\n2 |x 3 |# three\n")
+    told = []
+    bf.convert("c.ctf", "d.cbf", report=told.append)
+    bf.merge(["a.ctf", "c.ctf"], "d.ctf", report=told.append, streams="x", force=True)
+    bf.sample("c.ctf", "e.ctf", count=1, report=told.append)
+    bf.split("c.ctf", {"f.ctf": 0.5, "g.ctf": 0.5}, report=told.append)
+    assert [(t.id, t.path, t.line, t.column) for t in told] == [("convert.comments", "c.ctf", 2, 8)] * 4
