@@ -19,6 +19,7 @@ struct SplitOptions {
   std::uint64_t seed = 0;
   // Parts have exactly these sizes. Otherwise a sequence's key alone decides, so that it
   // stays in its part when the corpus grows, and sizes meet the fractions on average only.
+  // The key of a sequence in shards without ids is its number in the whole.
   bool exact = false;
   // Exact within each class of this stream: the index of the largest value of the
   // first sample. Damaged sequences are a class of their own.

@@ -42,6 +42,16 @@ void expect_files_of_their_own(const std::vector<std::unique_ptr<Target>>& targe
   }
 }
 
+// The number that each chunk's first sequence has in the whole, where keys only number the sequences of each shard from
+// 0, so that one key may stand for several; else empty.
+std::vector<std::uint64_t> numbers_of_whole(const Source& source) {
+  std::vector<std::uint64_t> out;
+  if (has_own_keys(source)) return out;
+  out.push_back(0);
+  for (const ChunkInfo& chunk : source.chunks()) out.push_back(out.back() + chunk.sequences);
+  return out;
+}
+
 std::uint64_t key_hash(std::string_view key, const SplitOptions& options) {
   if (!options.group.empty()) key = key.substr(0, key.find_last_of(options.group));
   return mix64(hash_text(key, options.seed));
@@ -81,7 +91,11 @@ std::uint64_t class_of(const Column& column, std::uint32_t row) {
 class Divider {
  public:
   Divider(const Source& source, const SplitOptions& options)
-      : source_(source), options_(options), ends_(ends_of(options)), out_(source.chunks().size()) {}
+      : source_(source),
+        options_(options),
+        ends_(ends_of(options)),
+        numbers_(numbers_of_whole(source)),
+        out_(source.chunks().size()) {}
 
   Parts run() {
     if (options_.exact || !options_.stratify.empty()) {
@@ -107,9 +121,14 @@ class Divider {
     std::vector<SequenceInfo> table;
     for (std::uint32_t c = 0; c < out_.size(); ++c) {
       source_.sequences(c, table);
-      for (const SequenceInfo& s : table)
-        out_[c].push_back(part_at(std::ldexp(static_cast<double>(key_hash(source_.key_text(s.key), options_)), -64)));
+      for (std::size_t place = 0; place < table.size(); ++place)
+        out_[c].push_back(part_at(std::ldexp(static_cast<double>(hash(c, table, place)), -64)));
     }
+  }
+
+  std::uint64_t hash(std::uint32_t chunk, const std::vector<SequenceInfo>& table, std::size_t place) const {
+    return key_hash(numbers_.empty() ? source_.key_text(table[place].key) : std::to_string(numbers_[chunk] + place),
+                    options_);
   }
 
   // Sorts each class by hash, and cuts it into parts one after the other.
@@ -150,7 +169,7 @@ class Divider {
           for (std::uint32_t place = 0; place < item.table.size(); ++place) {
             const SequenceInfo& s = item.table[place];
             item.ranked.push_back({.kind = options_.stratify.empty() ? 0 : kind(item.chunk, s.row, stream),
-                                   .hash = key_hash(source_.key_text(s.key), options_),
+                                   .hash = hash(c, item.table, place),
                                    .chunk = c,
                                    .place = place});
           }
@@ -186,6 +205,7 @@ class Divider {
   const Source& source_;
   const SplitOptions& options_;
   std::vector<double> ends_;
+  std::vector<std::uint64_t> numbers_;
   Parts out_;
 };
 
@@ -279,10 +299,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
     for (const std::string& file : {target->path(), target->companion()}) expect_not_read(source, file);
   }
   const std::uint64_t bytes = total(source.chunks()).bytes;
-  // Of shards without ids each counts from 0; in the parts a number may not stand for several sequences.
-  const bool own_keys = has_own_keys(source);
-  std::vector<std::uint64_t> first = {0};  // number of each chunk's first sequence
-  for (const ChunkInfo& chunk : source.chunks()) first.push_back(first.back() + chunk.sequences);
+  const std::vector<std::uint64_t> numbers = numbers_of_whole(source);
   std::uint64_t left_out = 0, done = 0;
   const auto tell = [&] {
     if (options.progress) options.progress(done, bytes);
@@ -293,7 +310,7 @@ std::vector<ConvertResult> split(const Source& source, const Parts& parts, const
         const auto c = static_cast<std::uint32_t>(i);
         selected.read(c, item.chunk);
         selected.sequences(c, item.table);
-        item.deal(source, parts.at(c), open.size(), own_keys ? std::nullopt : std::optional(first[c]));
+        item.deal(source, parts.at(c), open.size(), numbers.empty() ? std::nullopt : std::optional(numbers[c]));
         for (std::size_t t = 0; t < open.size(); ++t) open[t]->encode(item.batches[t]);
       },
       [&](std::uint64_t i, Dealt& item) {

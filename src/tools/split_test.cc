@@ -250,6 +250,28 @@ TEST(Split, SequencesOfShardsWithoutIdsAreNumbered) {
   }
 }
 
+// As one file of all lines would be, and not every first line alike.
+TEST(Split, ShardsWithoutIdsAreDealtAsTheWhole) {
+  const ScratchFolder folder;
+  std::string lines;
+  CtfOptions shards{.streams = {{.name = "v", .dim = 1}}};
+  for (int k = 0; k < 40; ++k) {
+    const std::string line = "|v " + std::to_string(k) + "\n";
+    lines += line;
+    shards.files.push_back(folder.write("s" + std::to_string(k) + ".ctf", line));
+  }
+  CtfOptions whole = shards;
+  whole.files = {folder.write("whole.ctf", lines)};
+  const auto deal = [](const CtfOptions& text, bool exact) {
+    std::vector<std::uint8_t> out;
+    for (const auto& chunk : split_parts(*open_source(text), {.fractions = {0.5, 0.5}, .exact = exact}))
+      out.insert(out.end(), chunk.begin(), chunk.end());
+    return out;
+  };
+  for (const bool exact : {false, true}) EXPECT_EQ(deal(shards, exact), deal(whole, exact));
+  EXPECT_NE(deal(shards, true), std::vector<std::uint8_t>(40, 0));
+}
+
 TEST(Split, NoPartTakesThePlaceOfTheWhole) {
   const ScratchFolder folder;
   const auto source = corpus(folder, 50);
