@@ -189,6 +189,15 @@ def _need_source(one: Any) -> None:
         raise TypeError(f"a path or a source (bf.CTF ..., a bf.Source) is read, not {shown(one)}{hint and '; ' + hint}")
 
 
+def need_files(path: Any) -> None:
+    """Raises TypeError for what Reader() reads and open() does not."""
+    for one in [path] if isinstance(path, Mix) else as_list(path):
+        source = isinstance(one, Mix) or hasattr(one, "_options")
+        hint = "bf.Reader() reads sources" if source else _as_source(one)
+        if hint and not isinstance(one, (str, bytes, os.PathLike)):
+            raise TypeError(f"path is {shown(path)}, expected a path (str, bytes or os.PathLike) or a list of them; {hint}")
+
+
 def _as_source(one: Any) -> str:
     """A hint what makes a source of such data in memory; "" for other things."""
     if hasattr(one, "load_state_dict"):

@@ -438,6 +438,7 @@ def open(
     they override what the configuration says. Paths may be URLs that fsspec reads (s3://, gs://, https:// ...);
     `storage_options` are fsspec's for them, or a bf.Remote.
     """
+    _open.need_files(path)
     states = None if state_list is None else as_path("state_list", state_list)
     files, bounds, moved = paths(path, "path"), _open.given_limits(limits), moved_paths(path_map)
     opening = _open.FromFile(files, section, texts("set", set), dtype, bounds, dict(options), states, storage_options, path_map=moved)
