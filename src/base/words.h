@@ -3,6 +3,7 @@
 // Names as people write them: case of ASCII letters aside, and nearly right.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -20,13 +21,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t mo
 // For "did you mean": of the words that are tried, the first of those nearest to `meant`.
 class Nearest {
  public:
-  // Only words less than `below` edits away count.
+  // Only words less than `below` edits away count, of which something is left by these.
   Nearest(std::string_view meant, std::size_t below) : meant_(meant), below_(below) {}
 
   // Whether `word` is the best so far; best() is then a view of it.
   bool offer(std::string_view word) {
     const std::size_t distance = below_ == 0 ? 0 : edit_distance(meant_, word, below_ - 1);
-    if (distance >= below_) return false;
+    if (distance >= below_ || (distance != 0 && distance >= std::max(meant_.size(), word.size()))) return false;
     below_ = distance;
     best_ = word;
     return true;

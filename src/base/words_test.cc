@@ -81,6 +81,12 @@ TEST(Words, TheFirstOfTheNearestIsMeant) {
   EXPECT_EQ(nearest("abcd", 3, {}), "");
 }
 
+TEST(Words, OfWhichNothingIsLeftIsNotMeant) {
+  EXPECT_EQ(nearest("S", 2, {"F"}), "");
+  EXPECT_EQ(nearest("S", 2, {"F", "S0", "s"}), "s");
+  EXPECT_EQ(nearest("ab", 3, {"cd", "x", "ad"}), "ad");
+}
+
 TEST(Quoted, TextOfAFileStaysOnItsLineAndShort) {
   EXPECT_EQ(quoted(""sv), "''");
   EXPECT_EQ(quoted("it's"sv), "'it's'");
