@@ -253,8 +253,15 @@ TEST(ReaderStop, AStoreThatIsStoppedGivesWhatItHas) {
   }
 }
 
+// Under clang 14's address sanitizer a child waits for good for memory whose lock a thread of the parent held.
+ReaderOptions of_parent() {
+  ReaderOptions o = reference(OrderKind::cntk, 2);
+  o.prefetch = !kAddressSanitizer;
+  return o;
+}
+
 TEST(ReaderStop, AForkedChildIsToldToOpenItsOwn) {
-  Reader reader = open(kV, reference(OrderKind::cntk, 2));
+  Reader reader = open(kV, of_parent());
   Minibatch batch;
   ASSERT_TRUE(reader.read(batch));
   const pid_t child = ::fork();
@@ -359,7 +366,7 @@ TEST(ReaderStop, DestroyedMidPrefetchOfEveryPacker) {
 
 TEST(ReaderStop, AForkedChildCanOpenItsOwnAndGoOnFromTheState) {
   const auto source = std::make_shared<MemorySource>(kV);
-  Reader reader(source, reference(OrderKind::cntk, 2));
+  Reader reader(source, of_parent());
   Minibatch batch;
   ASSERT_TRUE(reader.read(batch));
   const std::string state = reader.state();
