@@ -172,7 +172,7 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
             lasting = isinstance(error, LASTING) or (status is not None and 400 <= status < 500 and status not in (408, 425, 429))
             if lasting or attempt == remote.retries:
                 raise fault(path, action, error) from error
-            time.sleep(min(0.1 * 2**attempt, 5.0) * random.uniform(0.5, 1.0))
+            time.sleep(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0))
     raise AssertionError("no try")
 
 

@@ -230,6 +230,19 @@ def test_failures_that_last_are_told(memory, clock, corpus, monkeypatch):
         assert len(tries) >= 3 and isinstance(caught.value, OSError)
 
 
+def test_a_server_may_be_waited_for_all_day(monkeypatch):
+    waits = []
+    monkeypatch.setattr(_files.time, "sleep", waits.append)
+
+    def work():
+        if len(waits) < 3000:
+            raise ConnectionError("no server")
+        return "there"
+
+    assert _files.retried(bf.Remote(retries=5000), "memory://d/train.ctf", "read", work) == "there"
+    assert 0.05 <= waits[0] <= 0.15 and all(2.5 <= wait <= 7.5 for wait in waits[6:])
+
+
 def test_what_could_not_be_read_is_asked_for_again(memory, clock, monkeypatch):
     memory.pipe_file("/d/train.ctf", b"".join(b"%d |x 1 2 3 |y 1:1\n" % i for i in range(20_000)))
     monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
