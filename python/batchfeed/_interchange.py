@@ -276,6 +276,7 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
     `dim`: of the features; if not given, one more than the largest index. `zero_based`: whether indices count from 0
     in the file, instead of 1. `options` are those of Arrays.
     """
+    zero_based = flag("zero_based", zero_based)
     labels, indices, values, indptr = [], [], [], [0]
     source, dims = as_path("path", path), None if dim is None else whole("dim", dim, 1)
     try:
@@ -319,6 +320,7 @@ def to_svmlight(
     `zero_based`: whether indices count from 0 in the file, instead of 1. `options`: keywords of open(). The file
     appears when it is complete. Raises ConfigError if there is one already (unless `force`).
     """
+    first = 0 if flag("zero_based", zero_based) else 1
     with appearing(as_path("path", path), force) as part, open(part, "w") as file:
         for batch in batches_of(what, options):
             s = batch[label]
@@ -333,4 +335,4 @@ def to_svmlight(
             for i, target in enumerate(labels.tolist()):
                 a, b = rows.indptr[i], rows.indptr[i + 1]
                 pairs = zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist())
-                file.write(" ".join([_short(target), *(f"{j + (not zero_based)}:{v!r}" for j, v in pairs)]) + "\n")
+                file.write(" ".join([_short(target), *(f"{j + first}:{v!r}" for j, v in pairs)]) + "\n")
