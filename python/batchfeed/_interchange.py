@@ -195,9 +195,10 @@ def batches_of(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
         given.setdefault("minibatch_size", 65536)
     section, changes, dtype = given.pop("section", ""), given.pop("set", ()), given.pop("dtype", None)
     limits, storage = given.pop("limits", None), given.pop("storage_options", None)
+    report, progress = given.pop("report", log), given.pop("progress", None)
     states, moved = given.pop("state_list", None), given.pop("path_map", None)
     opening = opening_of(what, section, changes, dtype, limits, storage, given, states, moved)
-    with Reader._of(opening, log) as reader:
+    with Reader._of(opening, report, progress) as reader:
         yield from reader
 
 

@@ -59,6 +59,11 @@ def test_what_is_read_is_said_with_the_keywords_of_open(corpus, tmp_path):
     assert bf.to_arrow(two, section="Test.reader", set=changes, dtype="float64")["x"].type.value_type.value_type == pa.float64()
     keys = bf.to_pandas(corpus.source(), shuffle=True, seed=3, minibatch_samples=4)["key"].tolist()
     assert keys != sorted(keys, key=int) == bf.to_arrow(corpus.source(), minibatch_samples=4)["key"].to_pylist()
+    reports, done = [], []
+    source = bf.CTF(corpus.path, streams={"x": bf.dense(2)}, max_errors=1000)
+    with pytest.raises(bf.Error):
+        bf.to_npz(source, tmp_path / "a.npz", report=reports.append, progress=lambda *bytes: done.append(bytes))
+    assert reports and done[-1][0] == done[-1][1] > 0
 
 
 def test_a_data_frame():
