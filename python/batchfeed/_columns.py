@@ -133,7 +133,7 @@ def _dense(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array,
 def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array, Array, Array]:
     """(values, indices, indptr) of scipy.sparse, of such a tuple, or of the classes of one-hot samples."""
     if _is_scipy(data):
-        data = data.tocsr()
+        data = (data.reshape(1, -1) if data.ndim == 1 else data).tocsr()  # one sample
         if data.shape[1] != stream.dim:
             raise _refuse(name, f"a matrix of shape {data.shape}, expected [samples, {stream.dim}]")
         values, indices, indptr = data.data, data.indices, data.indptr

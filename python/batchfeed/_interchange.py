@@ -50,6 +50,8 @@ def _array(name: str, data: Any) -> Any:
     if not isinstance(name, str):
         raise wrong("the name of a stream", name, "a text")
     if hasattr(data, "tocsr"):
+        if data.ndim != 2:
+            raise usage("python.data", f"stream {name!r}: a sparse array of shape {data.shape}", "a matrix [samples, dim]", stream=name)
         return data.tocsr()
     expect_unmasked(name, data)
     try:

@@ -72,6 +72,7 @@ def test_objects_that_are_numbers(objects, stream, tmp_path):
         ({"a": np.array([1, 10**400], object)}, {}, "stream 'a': a number too large for float64"),
         ({"a": np.ones(3), "b": np.ones(3)}, {"lengths": {"a": [3], "b": [1, 2]}}, "differ in sequences: a 1, b 2"),
         ({"a": np.ones(3), "b": np.ones(4)}, {"lengths": {"a": [3], "b": [3]}}, "stream 'b': 4 samples, but"),
+        ({"a": scipy.sparse.coo_array(np.ones(3))}, {}, r"stream 'a': a sparse array of shape \(3,\); hint: a matrix \[samples, dim\]"),
     ],
 )
 def test_arrays_that_do_not_fit(data, options, message):

@@ -147,6 +147,15 @@ def test_keys_are_kept(tmp_path):
     assert {"utt-1", "utt-2", "utt-3"} <= set((tmp_path / "a.cbf.keys").read_text().split())
 
 
+def test_a_sparse_array_of_one_sample(tmp_path):
+    with bf.Writer(tmp_path / "a.ctf", {"x": bf.sparse(3), "y": bf.dense(3)}) as writer:
+        one = scipy.sparse.coo_array(np.array([0.0, 2.5, 0.0]))
+        writer.append({"x": one, "y": one})
+        with pytest.raises(bf.ConfigError, match=r"stream 'x': a matrix of shape \(1, 2\), expected \[samples, 3\]"):
+            writer.append({"x": scipy.sparse.coo_array(np.ones(2)), "y": one})
+    assert (tmp_path / "a.ctf").read_text() == "0 |x 1:2.5 |y 0 2.5 0\n"
+
+
 def test_minibatches_are_written_back(corpus, tmp_path):
     with bf.Writer(tmp_path / "b.ctf", corpus.streams) as writer:
         writer.write(corpus.reader(shuffle=False))
