@@ -145,6 +145,11 @@ def test_keys_are_kept(tmp_path):
             writer.extend({"x": [[2], [3]]}, keys=["utt-2", "utt-3"])
     assert everything(tmp_path / "a.ctf").sequence_keys == ["utt-1", "utt-2", "utt-3"]
     assert {"utt-1", "utt-2", "utt-3"} <= set((tmp_path / "a.cbf.keys").read_text().split())
+    for name in ("n.ctf", "n.cbf"):
+        with bf.Writer(tmp_path / name, {"x": bf.dense(1)}, keys=True) as writer:
+            for key in (None, 7, None):
+                writer.append({"x": [1]}, key=key)
+        assert everything(tmp_path / name).sequence_keys == ["0", "7", "2"]
 
 
 def test_a_sparse_array_of_one_sample(tmp_path):
