@@ -116,6 +116,27 @@ def test_columns_that_are_no_samples(column, message):
         bf.from_arrow(pa.table({"a": column}))
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        pa.array([1, None, 3]),
+        pa.chunked_array([[1.5], [None]]),
+        pandas.Series([1, None, 3], dtype="Int64"),
+        pandas.array([1.5, None], dtype="Float64"),
+        pandas.DataFrame({"a": [1.5, np.nan], "b": pandas.array([1, None], dtype="Int64")}),
+    ],
+)
+def test_missing_values_are_no_numbers_for_arrays_either(data, tmp_path):
+    with pytest.raises(bf.ConfigError, match="stream 'x': 1 row without a value; hint: fill or drop them before"):
+        bf.Arrays({"x": data})
+    with bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(2 if isinstance(data, pandas.DataFrame) else 1)}) as writer:
+        with pytest.raises(bf.ConfigError, match="stream 'x': 1 row without a value"):
+            writer.append({"x": data})
+    nan = np.array([np.nan, 1.0])
+    for numbers in (nan, pandas.Series(nan), pandas.DataFrame({"a": nan}), pa.array(nan)):
+        assert np.isnan(whole(bf.Arrays({"x": numbers}))["x"].numpy()).tolist() == [[True], [False]]
+
+
 def test_an_entry_is_known_by_the_names_of_its_fields():
     rows = [[{"value": 2.0, "index": 3}, {"value": 4.0, "index": 1}], []]
     for fields in ([("value", pa.float32()), ("index", pa.int64())], [("index", pa.int32()), ("value", pa.float64())]):
