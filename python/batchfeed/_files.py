@@ -103,8 +103,10 @@ def names_in(what: Any) -> list[Any]:
     if isinstance(what, (list, tuple)):
         return [name for one in what for name in names_in(one)]
     if is_dataclass(what):
-        mine = ("files", "scp_files", "mapping_file", "target_mapping_file")
-        return [name for f in fields(what) if f.name in mine for name in names_in(getattr(what, f.name))]
+        mine = ("files", "scp_files", "mapping_file", "target_mapping_file", "prefix")
+        moved = getattr(what, "path_map", None)
+        new = names_in(list(moved.values())) if isinstance(moved, Mapping) else []
+        return new + [name for f in fields(what) if f.name in mine for name in names_in(getattr(what, f.name))]
     return []
 
 

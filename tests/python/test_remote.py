@@ -154,6 +154,10 @@ def test_lists_name_urls_only_where_urls_are_meant(memory, tmp_path):
     with pytest.raises(bf.FileError, match="storage_options"):
         bf.Reader(bf.HTKFeatures("x", str(tmp_path / "a.scp"), 2))
     assert bf.Reader(bf.HTKFeatures("x", str(tmp_path / "a.scp"), 2), storage_options={}).num_samples == 2
+    (tmp_path / "b.scp").write_text("u=wave/u.htk[0,1]\n")
+    memory.pipe_file("/d/wave/u.htk", struct.pack(">iihh", 2, 100_000, 8, 9) + bytes(16))
+    for moved in ({"path_map": {"wave/": "memory://d/wave/"}}, {"prefix": "memory://d"}):  # the program itself names it
+        assert bf.Reader(bf.HTKFeatures("x", str(tmp_path / "b.scp"), 2, **moved)).num_samples == 2
 
 
 class Clock:
