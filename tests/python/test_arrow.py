@@ -36,6 +36,8 @@ def test_keys_come_back_or_it_is_told(corpus, tmp_path, caplog):
     bf.to_parquet(corpus.source(), tmp_path / "a.parquet", shuffle=True, seed=3)
     assert keys_in(bf.from_parquet(tmp_path / "a.parquet")) == table["key"].to_pylist()
     assert keys_in(bf.from_arrow(table, keys=range(100, 115))) == [str(k) for k in range(100, 115)]
+    for kind in (pa.large_string(), pa.string_view()):
+        assert keys_in(bf.from_arrow(pa.table({"key": pa.array(["7", "9"], kind), "x": [1.5, 2.5]}))) == ["7", "9"]
     assert not caplog.records
     for texts in (["a", "b"], ["7", "007"], ["7", "7"], ["7", None], ["-1", "1"], ["7", str(1 << 64)]):
         caplog.clear()
