@@ -128,7 +128,7 @@ class Arrays(Source):
             if self._keys is not None and self._keys.shape != self._lengths.shape:
                 raise TypeError
         self.dtype = dtype
-        chunk_samples = whole("chunk_samples", chunk_samples, 1)
+        chunk_samples = min(whole("chunk_samples", chunk_samples, 1), 1 << 62)  # NumPy's numbers end there
         ends = np.cumsum(self._lengths)
         cuts = np.searchsorted(ends, np.arange(chunk_samples, self._lengths.sum(), chunk_samples), side="left") + 1
         self._cuts = np.unique(np.concatenate(([0], cuts[cuts < len(ends)], [len(ends)])))

@@ -29,6 +29,7 @@ def test_arrays_in_memory():
     assert streams == {"x": ("dense", 2), "y": ("sparse", 3), "z": ("dense", 1), "s": ("sparse", 10)}
     seen = sorted((int(k), *row) for b in reader for k, row in zip(b.sequence_keys, b["x"].numpy().tolist()))
     assert seen == [(k, 2 * k, 2 * k + 1) for k in range(10)] and len(source.chunks()) == 3
+    assert len(bf.Arrays({"x": x}, chunk_samples=2**64 - 1).chunks()) == 1
     sequences = bf.Arrays({"x": x}, lengths=[4, 1, 5], keys=[7, 8, 9], chunk_samples=4)
     assert [len(s) for s in whole(sequences)["x"].sequences()] == [4, 1, 5]
     assert whole(sequences).sequence_keys == ["7", "8", "9"]
