@@ -227,12 +227,15 @@ def from_npz(path: Path) -> Arrays:
     each = {name: content.pop(name) for name in list(content) if name.startswith("batchfeed.lengths.")}
     if each:
         lengths = {name.partition("lengths.")[2]: own for name, own in each.items()}
-    for name in list(content):
-        stem = name[: -len(".indptr")]
-        if name.endswith(".indptr") and all(stem + part in content for part in SPARSE):
-            *matrix, shape = (content.pop(stem + part) for part in SPARSE)
+    stems = [name[: -len(".indptr")] for name in content if name.endswith(".indptr")]
+    members = {stem + part: stem for stem in stems if all(stem + one in content for one in SPARSE) for part in SPARSE}
+    for name, array in content.items():  # the streams in the order of the file
+        stem = members.get(name)
+        if stem is None:
+            parts[name] = array
+        elif stem not in parts:
+            *matrix, shape = (content[stem + part] for part in SPARSE)
             parts[stem] = library("scipy.sparse", "a sparse stream of a .npz file").csr_array(tuple(matrix), shape=tuple(shape))
-    parts.update(content)
     wide = any(part.dtype == np.float64 for part in parts.values())
     return Arrays(parts, lengths=lengths, dtype="float64" if wide else "float32")
 

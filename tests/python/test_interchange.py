@@ -137,6 +137,7 @@ def test_an_array_alone_is_no_npz(tmp_path):
 def test_npz_there_and_back(corpus, tmp_path):
     bf.to_npz(corpus.source(), tmp_path / "a.npz")
     same(bf.from_npz(tmp_path / "a.npz"), corpus)
+    assert list(bf.from_npz(tmp_path / "a.npz").streams()) == list(corpus.streams)
     odd = {name: np.full((2, 1), i) for i, name in enumerate(("file", "allow_pickle", "a.indptr", "args", "x.npy", "z/y"))}
     bf.to_npz(bf.Arrays({**odd, "s": np.array([1, 2])}), tmp_path / "odd.npz")
     batch = whole(bf.from_npz(tmp_path / "odd.npz"))
