@@ -40,8 +40,8 @@ struct CbfWriterOptions {
   // The layout of the format's first readers: dense streams have exactly one sample
   // a sequence, and no sparse sequence ends with an empty sample.
   bool legacy = false;
-  // Write the keys given to append() to PATH.keys, one a line. They only name sequences:
-  // a join with other sources goes by the sequences' numbers, as in the reference.
+  // Write the keys given to append() to PATH.keys, one a line; without one it is the sequence's number. They only name
+  // sequences: a join with other sources goes by the sequences' numbers, as in the reference.
   bool keys = false;
   // Flush to disk before the file gets its name, so that it is whole even after a
   // loss of power. False makes commit() faster, for files that are soon deleted.

@@ -96,6 +96,7 @@ class Stream(_core.StreamData):
 
     def sequences(self) -> list[Any]:
         """A list with the samples of each sequence: views, or CSR matrices of a sparse stream."""
+        self.expect_inside()
         values = self.csr() if self.is_sparse else self.values
         offsets = self.offsets.tolist()
         return [values[a:b] for a, b in zip(offsets, offsets[1:])]

@@ -65,9 +65,24 @@ def keys_of(given: Any) -> npt.NDArray[np.uint64]:
 
 
 def expect_unmasked(name: str, data: Any) -> None:
-    """Raises ConfigError for a masked array: the values under its mask would be taken for valid ones."""
+    """Raises ConfigError for a masked array, as the values under its mask would be taken for valid ones, and for missing
+    values of pandas and Arrow, of which NumPy makes NaN."""
+    missing = _missing(data)
+    if missing:
+        raise _refuse(name, f"{counted(missing, 'row')} without a value", "fill or drop them before")
     if np.ma.is_masked(data):
         raise _refuse(name, "some values are masked", "filled(0) puts a number in their places")
+
+
+def _missing(data: Any) -> int:
+    """NA and null in data of pandas or Arrow; NaN in NumPy's own floats is a number."""
+    nulls = getattr(data, "null_count", 0)
+    if isinstance(nulls, int) and nulls:
+        return nulls
+    if not hasattr(data, "isna"):
+        return 0
+    columns = [data.iloc[:, i] for i in range(data.shape[1])] if data.ndim == 2 else [data]
+    return sum(int(column.isna().sum()) for column in columns if not isinstance(column.dtype, np.dtype))
 
 
 def plain_numbers(array: Array) -> Array:
@@ -133,7 +148,7 @@ def _dense(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array,
 def _sparse(name: str, stream: StreamSpec, data: Any, dtype: str) -> tuple[Array, Array, Array]:
     """(values, indices, indptr) of scipy.sparse, of such a tuple, or of the classes of one-hot samples."""
     if _is_scipy(data):
-        data = data.tocsr()
+        data = (data.reshape(1, -1) if data.ndim == 1 else data).tocsr()  # one sample
         if data.shape[1] != stream.dim:
             raise _refuse(name, f"a matrix of shape {data.shape}, expected [samples, {stream.dim}]")
         values, indices, indptr = data.data, data.indices, data.indptr

@@ -112,6 +112,7 @@ def _places(stream: _core.StreamData) -> npt.NDArray[np.int32]:
 def classes(stream: _core.StreamData) -> npt.NDArray[np.int32]:
     if stream.storage == "dense":
         return _places(stream)
+    stream.expect_inside()
     if stream.indices.size != stream.num_samples or np.any(np.diff(stream.indptr) != 1):
         raise ValueError(f"stream {stream.name!r} has samples with no value or several; classes() needs exactly one in each")
     return stream.indices

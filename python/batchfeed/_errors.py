@@ -126,7 +126,8 @@ def _printed(kind: type[Error], text: str) -> Fault:
     """The fault of an exception, as far as its printed text tells: PyTorch sends no more from a worker process."""
     last = text.rstrip().rpartition("\n")[2].partition(f"{kind.__name__}: ")
     found = _TEXT.match(last[2] or last[0])
-    name = next((name for name, one in _CLASSES.items() if one is (FileError if issubclass(kind, FileError) else kind)), "internal")
+    names: dict[type, str] = {one: name for name, one in reversed(_CLASSES.items())}
+    name = next((names[one] for one in kind.__mro__ if one in names), "internal")  # also of a class derived from one of these
     if found is None:
         return Fault(name, "", text, text)
     line, column, byte = (int(found[part]) if found[part] else None for part in ("line", "column", "byte"))

@@ -103,8 +103,10 @@ def names_in(what: Any) -> list[Any]:
     if isinstance(what, (list, tuple)):
         return [name for one in what for name in names_in(one)]
     if is_dataclass(what):
-        mine = ("files", "scp_files", "mapping_file", "target_mapping_file")
-        return [name for f in fields(what) if f.name in mine for name in names_in(getattr(what, f.name))]
+        mine = ("files", "scp_files", "mapping_file", "target_mapping_file", "prefix")
+        moved = getattr(what, "path_map", None)
+        new = names_in(list(moved.values())) if isinstance(moved, Mapping) else []
+        return new + [name for f in fields(what) if f.name in mine for name in names_in(getattr(what, f.name))]
     return []
 
 
@@ -172,7 +174,7 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
             lasting = isinstance(error, LASTING) or (status is not None and 400 <= status < 500 and status not in (408, 425, 429))
             if lasting or attempt == remote.retries:
                 raise fault(path, action, error) from error
-            time.sleep(min(0.1 * 2**attempt, 5.0) * random.uniform(0.5, 1.0))
+            time.sleep(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0))
     raise AssertionError("no try")
 
 

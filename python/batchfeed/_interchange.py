@@ -50,6 +50,8 @@ def _array(name: str, data: Any) -> Any:
     if not isinstance(name, str):
         raise wrong("the name of a stream", name, "a text")
     if hasattr(data, "tocsr"):
+        if data.ndim != 2:
+            raise usage("python.data", f"stream {name!r}: a sparse array of shape {data.shape}", "a matrix [samples, dim]", stream=name)
         return data.tocsr()
     expect_unmasked(name, data)
     try:
@@ -126,7 +128,7 @@ class Arrays(Source):
             if self._keys is not None and self._keys.shape != self._lengths.shape:
                 raise TypeError
         self.dtype = dtype
-        chunk_samples = whole("chunk_samples", chunk_samples, 1)
+        chunk_samples = min(whole("chunk_samples", chunk_samples, 1), 1 << 62)  # NumPy's numbers end there
         ends = np.cumsum(self._lengths)
         cuts = np.searchsorted(ends, np.arange(chunk_samples, self._lengths.sum(), chunk_samples), side="left") + 1
         self._cuts = np.unique(np.concatenate(([0], cuts[cuts < len(ends)], [len(ends)])))
@@ -195,9 +197,10 @@ def batches_of(what: What, options: Mapping[str, Any]) -> Iterator[Batch]:
         given.setdefault("minibatch_size", 65536)
     section, changes, dtype = given.pop("section", ""), given.pop("set", ()), given.pop("dtype", None)
     limits, storage = given.pop("limits", None), given.pop("storage_options", None)
+    report, progress = given.pop("report", log), given.pop("progress", None)
     states, moved = given.pop("state_list", None), given.pop("path_map", None)
     opening = opening_of(what, section, changes, dtype, limits, storage, given, states, moved)
-    with Reader._of(opening, log) as reader:
+    with Reader._of(opening, report, progress) as reader:
         yield from reader
 
 
@@ -224,12 +227,15 @@ def from_npz(path: Path) -> Arrays:
     each = {name: content.pop(name) for name in list(content) if name.startswith("batchfeed.lengths.")}
     if each:
         lengths = {name.partition("lengths.")[2]: own for name, own in each.items()}
-    for name in list(content):
-        stem = name[: -len(".indptr")]
-        if name.endswith(".indptr") and all(stem + part in content for part in SPARSE):
-            *matrix, shape = (content.pop(stem + part) for part in SPARSE)
+    stems = [name[: -len(".indptr")] for name in content if name.endswith(".indptr")]
+    members = {stem + part: stem for stem in stems if all(stem + one in content for one in SPARSE) for part in SPARSE}
+    for name, array in content.items():  # the streams in the order of the file
+        stem = members.get(name)
+        if stem is None:
+            parts[name] = array
+        elif stem not in parts:
+            *matrix, shape = (content[stem + part] for part in SPARSE)
             parts[stem] = library("scipy.sparse", "a sparse stream of a .npz file").csr_array(tuple(matrix), shape=tuple(shape))
-    parts.update(content)
     wide = any(part.dtype == np.float64 for part in parts.values())
     return Arrays(parts, lengths=lengths, dtype="float64" if wide else "float32")
 
@@ -276,6 +282,7 @@ def from_svmlight(path: Path, *, dim: Optional[int] = None, zero_based: bool = F
     `dim`: of the features; if not given, one more than the largest index. `zero_based`: whether indices count from 0
     in the file, instead of 1. `options` are those of Arrays.
     """
+    zero_based = flag("zero_based", zero_based)
     labels, indices, values, indptr = [], [], [], [0]
     source, dims = as_path("path", path), None if dim is None else whole("dim", dim, 1)
     try:
@@ -319,6 +326,7 @@ def to_svmlight(
     `zero_based`: whether indices count from 0 in the file, instead of 1. `options`: keywords of open(). The file
     appears when it is complete. Raises ConfigError if there is one already (unless `force`).
     """
+    first = 0 if flag("zero_based", zero_based) else 1
     with appearing(as_path("path", path), force) as part, open(part, "w") as file:
         for batch in batches_of(what, options):
             s = batch[label]
@@ -333,4 +341,4 @@ def to_svmlight(
             for i, target in enumerate(labels.tolist()):
                 a, b = rows.indptr[i], rows.indptr[i + 1]
                 pairs = zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist())
-                file.write(" ".join([_short(target), *(f"{j + (not zero_based)}:{v!r}" for j, v in pairs)]) + "\n")
+                file.write(" ".join([_short(target), *(f"{j + first}:{v!r}" for j, v in pairs)]) + "\n")

@@ -125,6 +125,8 @@ def _set(options: Any, name: str, value: Any) -> None:
 
 def _plain(name: str, value: Any, options: Any) -> Any:
     """A user's value as the library takes it."""
+    if name in ("minibatch_size", "rows_per_epoch", "mix_weights") and isinstance(value, (str, bytes, bytearray)):
+        raise TypeError  # bytes are numbers to Python
     if name == "minibatch_size":
         sizes = [whole(name, n, 1) for n in ([value] if isinstance(value, Integral) else value)]
         if not sizes:
@@ -133,8 +135,6 @@ def _plain(name: str, value: Any, options: Any) -> Any:
     if name == "rows_per_epoch":
         return [whole(name, n) for n in value]
     if name == "mix_weights":
-        if isinstance(value, str):
-            raise TypeError
         return [weight(name, v) for v in value]
     if value == math.inf and name == "epoch_samples":
         return ENDLESS if options.driver == "timeline" else WHOLE_SET

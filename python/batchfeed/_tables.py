@@ -166,7 +166,7 @@ def from_arrow(table: Any, *, dims: Optional[Mapping[str, int]] = None, **option
     lengths: dict[str, Any] = {}
     for name in table.column_names:
         column = table[name].combine_chunks() if hasattr(table[name], "combine_chunks") else table[name]
-        if name == KEY and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        if name == KEY and str(column.type) in ("string", "large_string", "string_view"):
             options.setdefault("keys", _keys(column.to_pylist()))
             continue
         _complete(name, column)

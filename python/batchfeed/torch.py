@@ -58,8 +58,8 @@ class Dataset(IterableDataset[Any]):
     all ranks. Iterating again gives the next epoch. A copy, or the dataset in a rank that was forked or spawned with
     it, goes on by itself from the same place.
 
-    Options, configurations and local files are checked here, so that their errors are not raised first in a worker
-    process; a corpus is opened in the process that reads it.
+    Options, each by itself, configurations and local files are checked here, so that their errors are not raised first in
+    a worker process; a corpus is opened, and options that exclude each other are refused, in the process that reads it.
     """
 
     def __init__(

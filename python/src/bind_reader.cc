@@ -295,16 +295,15 @@ nb::object give(nb::handle self) {
   if (loop.number == 0) return loop.reader.attr("_step")(self);
   ReaderCore& core = *nb::inst_ptr<ReaderCore>(loop.core);
   if (core.loop != loop.number || core.forked()) return loop.reader.attr("_step")(self);
-  nb::object batch = core.next_at_hand();
-  if (!batch) {
-    try {
-      batch = core.next(false);
-    } catch (const nb::python_error&) {
-      throw;
-    } catch (...) {  // by way of Python, which knows what exception that is
-      core.failed = std::current_exception();
-      batch = loop.core.attr("next")(false);
-    }
+  nb::object batch;
+  try {
+    batch = core.next_at_hand();
+    if (!batch) batch = core.next(false);
+  } catch (const nb::python_error&) {
+    throw;
+  } catch (...) {  // by way of Python, which knows what exception that is
+    core.failed = std::current_exception();
+    batch = loop.core.attr("next")(false);
   }
   if (batch.is_none()) core.loop = 0;
   return batch;

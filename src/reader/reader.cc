@@ -45,7 +45,12 @@ bool Reader::read(Minibatch& out) {
   impl_->pipeline->pop(out, impl_->before);
   std::swap(impl_->mark, impl_->before);
   impl_->handed_out = true;
-  impl_->tell_of_reordering();
+  try {
+    impl_->tell_of_reordering();
+  } catch (...) {  // whoever is told ended the call, so nobody gets this answer
+    take_back();
+    throw;
+  }
   // An empty answer that only says that the run is over does not count.
   return !(impl_->options.driver == ReaderOptions::Driver::timeline && out.end_of_epoch && out.empty() &&
            out.invalid == 0);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <stdexcept>
 
 #include "base/hash.h"
 #include "reader/testing.h"
@@ -114,6 +115,32 @@ ReaderOptions short_epochs(Packing pack) {
   o.pack = {pack, pack == Packing::truncated ? 2u : 0u, 0};
   o.epoch_samples = 5;
   return o;
+}
+
+// What is told of a sweep in another order may end the call, as an interrupt does.
+TEST(ReaderState, AReportThatThrowsCostsNoAnswer) {
+  for (const Packing pack : {Packing::sequences, Packing::truncated}) {
+    const auto source = std::make_shared<MemorySource>(kJagged);
+    Reader whole(source, short_epochs(pack));
+    std::size_t thrown = 0;
+    Reader reader(source, short_epochs(pack), {}, [&](const Notice& n) {
+      if (n.fault.id != "reader.reordered") return;
+      ++thrown;
+      throw std::runtime_error("interrupted");
+    });
+    Minibatch batch, want;
+    for (int answer = 0; answer < 40; ++answer) {
+      ASSERT_TRUE(whole.read(want));
+      try {
+        ASSERT_TRUE(reader.read(batch));
+      } catch (const std::runtime_error&) {
+        ASSERT_TRUE(reader.read(batch));
+      }
+      ASSERT_EQ(text(batch, true), text(want, true)) << answer;
+      ASSERT_EQ(reader.state(), whole.state()) << answer;
+    }
+    EXPECT_EQ(thrown, 1u);
+  }
 }
 
 // Wherever it was left, and whatever had been drawn ahead there.

@@ -225,6 +225,11 @@ WRONG = [
     (lambda f: sparse_writer(f).append({"x": []}), "sequence 0: no stream has a sample; hint: leave it out"),
     (lambda f: sparse_writer(f).append({"x": ()}), "sequence 0: no stream has a sample; hint: leave it out"),
     (lambda f: sparse_writer(f).append({"x": (1, 2, 5)}), "stream 'x': index 5 is not below dim 5"),
+    (lambda f: bf.open(f, minibatch_size=b"5"), "minibatch_size is b'5', expected a whole number, at least 1, or a list"),
+    (lambda f: bf.open(f, rows_per_epoch=b"5"), "rows_per_epoch is b'5', expected a list of whole numbers"),
+    (lambda f: bf.open(f, mix_weights=b"5"), "mix_weights is b'5', expected a list of numbers above 0"),
+    (lambda f: bf.to_svmlight(f, f + ".svm", features="x", label="y", zero_based="no"), "zero_based is 'no', expected True or False"),
+    (lambda f: bf.from_svmlight(f, zero_based="no"), "zero_based is 'no', expected True or False"),
     (lambda f: bf.Cluster().info(None), f"files is None, {PATH} or a list of them"),
     (lambda f: bf.Cluster().shuffle(f, f + ".d", shards=0), "shards is 0, expected a whole number, at least 1"),
 ]

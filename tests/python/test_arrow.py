@@ -36,6 +36,8 @@ def test_keys_come_back_or_it_is_told(corpus, tmp_path, caplog):
     bf.to_parquet(corpus.source(), tmp_path / "a.parquet", shuffle=True, seed=3)
     assert keys_in(bf.from_parquet(tmp_path / "a.parquet")) == table["key"].to_pylist()
     assert keys_in(bf.from_arrow(table, keys=range(100, 115))) == [str(k) for k in range(100, 115)]
+    for kind in (pa.large_string(), pa.string_view()):
+        assert keys_in(bf.from_arrow(pa.table({"key": pa.array(["7", "9"], kind), "x": [1.5, 2.5]}))) == ["7", "9"]
     assert not caplog.records
     for texts in (["a", "b"], ["7", "007"], ["7", "7"], ["7", None], ["-1", "1"], ["7", str(1 << 64)]):
         caplog.clear()
@@ -59,6 +61,11 @@ def test_what_is_read_is_said_with_the_keywords_of_open(corpus, tmp_path):
     assert bf.to_arrow(two, section="Test.reader", set=changes, dtype="float64")["x"].type.value_type.value_type == pa.float64()
     keys = bf.to_pandas(corpus.source(), shuffle=True, seed=3, minibatch_samples=4)["key"].tolist()
     assert keys != sorted(keys, key=int) == bf.to_arrow(corpus.source(), minibatch_samples=4)["key"].to_pylist()
+    reports, done = [], []
+    source = bf.CTF(corpus.path, streams={"x": bf.dense(2)}, max_errors=1000)
+    with pytest.raises(bf.Error):
+        bf.to_npz(source, tmp_path / "a.npz", report=reports.append, progress=lambda *bytes: done.append(bytes))
+    assert reports and done[-1][0] == done[-1][1] > 0
 
 
 def test_a_data_frame():
@@ -109,6 +116,27 @@ def test_columns_of_lists_and_of_categories():
 def test_columns_that_are_no_samples(column, message):
     with pytest.raises(bf.ConfigError, match=message):
         bf.from_arrow(pa.table({"a": column}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pa.array([1, None, 3]),
+        pa.chunked_array([[1.5], [None]]),
+        pandas.Series([1, None, 3], dtype="Int64"),
+        pandas.array([1.5, None], dtype="Float64"),
+        pandas.DataFrame({"a": [1.5, np.nan], "b": pandas.array([1, None], dtype="Int64")}),
+    ],
+)
+def test_missing_values_are_no_numbers_for_arrays_either(data, tmp_path):
+    with pytest.raises(bf.ConfigError, match="stream 'x': 1 row without a value; hint: fill or drop them before"):
+        bf.Arrays({"x": data})
+    with bf.Writer(tmp_path / "a.cbf", {"x": bf.dense(2 if isinstance(data, pandas.DataFrame) else 1)}) as writer:
+        with pytest.raises(bf.ConfigError, match="stream 'x': 1 row without a value"):
+            writer.append({"x": data})
+    nan = np.array([np.nan, 1.0])
+    for numbers in (nan, pandas.Series(nan), pandas.DataFrame({"a": nan}), pa.array(nan)):
+        assert np.isnan(whole(bf.Arrays({"x": numbers}))["x"].numpy()).tolist() == [[True], [False]]
 
 
 def test_an_entry_is_known_by_the_names_of_its_fields():

@@ -101,6 +101,38 @@ def test_what_a_report_is_interrupted_by_ends_the_work(options, tmp_path, interr
     assert not (tmp_path / "b.ctf").exists()
 
 
+class Jagged(Numbers):
+    """Sequences of which epochs of 5 samples, in CNTK's order, cut some."""
+
+    def chunks(self):
+        return [[1, 3], [5, 1, 2], [2, 2], [1, 1, 4], [3, 2], [2, 5]]
+
+    def read(self, chunk):
+        return {"x": np.full((sum(self.chunks()[chunk]), 1), chunk)}
+
+
+@WAYS
+@pytest.mark.parametrize("interrupt", [lambda: signal.raise_signal(signal.SIGINT), lambda: sys.exit(3)], ids=["ctrl-c", "exit"])
+def test_what_is_told_of_an_epoch_may_be_interrupted(options, interrupt, interruptible):
+    def report(fault):
+        if fault.id == "reader.reordered":
+            told.append(fault)
+            if len(told) == 2:
+                interrupt()
+
+    told, keys, interrupts = [], [[], []], 0
+    for run in keys:
+        reader = bf.Reader(Jagged(), order="cntk", window=1, seed=7, shard="chunk", epoch_samples=5, minibatch_size=4, report=report, **options)
+        while len(run) < 19:
+            try:
+                batch = reader.read()
+            except (KeyboardInterrupt, SystemExit):
+                interrupts += 1
+            else:
+                run.append(batch.sequence_keys)
+    assert len(told) == 2 and interrupts == 1 and keys[0] == keys[1]
+
+
 def test_ctrl_c_ends_a_wait_for_the_next_epoch(interruptible):
     seen, go_on, late = [], threading.Event(), []
 

@@ -54,9 +54,10 @@ def test_views_do_not_copy(batch):
 
 
 FORMS = {
-    "x": [bf.Stream.padded, lambda s: s.padded(steps=99), bf.Stream.cntk, lambda s: s.__arrow_c_array__(), lambda s: s.torch("nested")],
+    "x": [bf.Stream.padded, lambda s: s.padded(steps=99), bf.Stream.cntk, bf.Stream.sequences, lambda s: s.__arrow_c_array__(),
+          lambda s: s.torch("nested")],
     "y": [bf.Stream.padded, bf.Stream.cntk, bf.Stream.csr, bf.Stream.csc, bf.Stream.numpy, bf.Stream.torch,
-          bf.Stream.packed, bf.Stream.sequences, lambda s: s.__arrow_c_array__(), lambda s: s.torch("coo")],
+          bf.Stream.packed, bf.Stream.sequences, bf.Stream.classes, lambda s: s.__arrow_c_array__(), lambda s: s.torch("coo")],
 }
 
 

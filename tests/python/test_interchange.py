@@ -29,6 +29,7 @@ def test_arrays_in_memory():
     assert streams == {"x": ("dense", 2), "y": ("sparse", 3), "z": ("dense", 1), "s": ("sparse", 10)}
     seen = sorted((int(k), *row) for b in reader for k, row in zip(b.sequence_keys, b["x"].numpy().tolist()))
     assert seen == [(k, 2 * k, 2 * k + 1) for k in range(10)] and len(source.chunks()) == 3
+    assert len(bf.Arrays({"x": x}, chunk_samples=2**64 - 1).chunks()) == 1
     sequences = bf.Arrays({"x": x}, lengths=[4, 1, 5], keys=[7, 8, 9], chunk_samples=4)
     assert [len(s) for s in whole(sequences)["x"].sequences()] == [4, 1, 5]
     assert whole(sequences).sequence_keys == ["7", "8", "9"]
@@ -72,6 +73,7 @@ def test_objects_that_are_numbers(objects, stream, tmp_path):
         ({"a": np.array([1, 10**400], object)}, {}, "stream 'a': a number too large for float64"),
         ({"a": np.ones(3), "b": np.ones(3)}, {"lengths": {"a": [3], "b": [1, 2]}}, "differ in sequences: a 1, b 2"),
         ({"a": np.ones(3), "b": np.ones(4)}, {"lengths": {"a": [3], "b": [3]}}, "stream 'b': 4 samples, but"),
+        ({"a": scipy.sparse.coo_array(np.ones(3))}, {}, r"stream 'a': a sparse array of shape \(3,\); hint: a matrix \[samples, dim\]"),
     ],
 )
 def test_arrays_that_do_not_fit(data, options, message):
@@ -135,6 +137,7 @@ def test_an_array_alone_is_no_npz(tmp_path):
 def test_npz_there_and_back(corpus, tmp_path):
     bf.to_npz(corpus.source(), tmp_path / "a.npz")
     same(bf.from_npz(tmp_path / "a.npz"), corpus)
+    assert list(bf.from_npz(tmp_path / "a.npz").streams()) == list(corpus.streams)
     odd = {name: np.full((2, 1), i) for i, name in enumerate(("file", "allow_pickle", "a.indptr", "args", "x.npy", "z/y"))}
     bf.to_npz(bf.Arrays({**odd, "s": np.array([1, 2])}), tmp_path / "odd.npz")
     batch = whole(bf.from_npz(tmp_path / "odd.npz"))

@@ -115,6 +115,19 @@ def test_its_errors_arrive_as_they_were_raised_again_and_again():
             reader.next()
 
 
+@pytest.mark.parametrize("kind, name", [(bf.FormatError, "format"), (bf.LimitError, "limit"), (bf.MissingFileError, "io"), (bf.ConfigError, "config")])
+def test_an_error_derived_from_ours_is_of_its_kind(kind, name):
+    own = type("Own", (kind,), {})
+
+    class Failing(Squares):
+        def read(self, chunk):
+            raise own("a.wav: is no picture")
+
+    with pytest.raises(kind, match="a.wav: is no picture") as caught:
+        list(bf.Reader(Failing(TABLE), minibatch_samples=2, shuffle=False))
+    assert (caught.value.kind, caught.value.path, caught.value.what) == (name, "a.wav", "is no picture")
+
+
 @pytest.mark.parametrize(
     "change, message",
     [

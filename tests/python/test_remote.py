@@ -154,6 +154,10 @@ def test_lists_name_urls_only_where_urls_are_meant(memory, tmp_path):
     with pytest.raises(bf.FileError, match="storage_options"):
         bf.Reader(bf.HTKFeatures("x", str(tmp_path / "a.scp"), 2))
     assert bf.Reader(bf.HTKFeatures("x", str(tmp_path / "a.scp"), 2), storage_options={}).num_samples == 2
+    (tmp_path / "b.scp").write_text("u=wave/u.htk[0,1]\n")
+    memory.pipe_file("/d/wave/u.htk", struct.pack(">iihh", 2, 100_000, 8, 9) + bytes(16))
+    for moved in ({"path_map": {"wave/": "memory://d/wave/"}}, {"prefix": "memory://d"}):  # the program itself names it
+        assert bf.Reader(bf.HTKFeatures("x", str(tmp_path / "b.scp"), 2, **moved)).num_samples == 2
 
 
 class Clock:
@@ -228,6 +232,19 @@ def test_failures_that_last_are_told(memory, clock, corpus, monkeypatch):
         with pytest.raises(bf.FileError, match="memory://d/train.ctf: cannot read: the cable is cut") as caught:
             list(reader)
         assert len(tries) >= 3 and isinstance(caught.value, OSError)
+
+
+def test_a_server_may_be_waited_for_all_day(monkeypatch):
+    waits = []
+    monkeypatch.setattr(_files.time, "sleep", waits.append)
+
+    def work():
+        if len(waits) < 3000:
+            raise ConnectionError("no server")
+        return "there"
+
+    assert _files.retried(bf.Remote(retries=5000), "memory://d/train.ctf", "read", work) == "there"
+    assert 0.05 <= waits[0] <= 0.15 and all(2.5 <= wait <= 7.5 for wait in waits[6:])
 
 
 def test_what_could_not_be_read_is_asked_for_again(memory, clock, monkeypatch):

@@ -145,6 +145,20 @@ def test_keys_are_kept(tmp_path):
             writer.extend({"x": [[2], [3]]}, keys=["utt-2", "utt-3"])
     assert everything(tmp_path / "a.ctf").sequence_keys == ["utt-1", "utt-2", "utt-3"]
     assert {"utt-1", "utt-2", "utt-3"} <= set((tmp_path / "a.cbf.keys").read_text().split())
+    for name in ("n.ctf", "n.cbf"):
+        with bf.Writer(tmp_path / name, {"x": bf.dense(1)}, keys=True) as writer:
+            for key in (None, 7, None):
+                writer.append({"x": [1]}, key=key)
+        assert everything(tmp_path / name).sequence_keys == ["0", "7", "2"]
+
+
+def test_a_sparse_array_of_one_sample(tmp_path):
+    with bf.Writer(tmp_path / "a.ctf", {"x": bf.sparse(3), "y": bf.dense(3)}) as writer:
+        one = scipy.sparse.coo_array(np.array([0.0, 2.5, 0.0]))
+        writer.append({"x": one, "y": one})
+        with pytest.raises(bf.ConfigError, match=r"stream 'x': a matrix of shape \(1, 2\), expected \[samples, 3\]"):
+            writer.append({"x": scipy.sparse.coo_array(np.ones(2)), "y": one})
+    assert (tmp_path / "a.ctf").read_text() == "0 |x 1:2.5 |y 0 2.5 0\n"
 
 
 def test_minibatches_are_written_back(corpus, tmp_path):

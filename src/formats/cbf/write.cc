@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/counted.h"
@@ -116,7 +117,11 @@ struct CbfWriter::Impl {
         builder.expect(kMeasured + 1);
       }
       if (keys) {
-        key_lines.append(key).push_back('\n');
+        if (key.empty())
+          key_lines.append(std::to_string(sequences - 1));
+        else
+          key_lines.append(key);
+        key_lines.push_back('\n');
         if (key_lines.size() > (std::size_t{1} << 20)) flush_keys();
       }
     });

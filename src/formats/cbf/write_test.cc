@@ -351,6 +351,19 @@ TEST(CbfKeys, AreKeptBesideTheFile) {
   EXPECT_EQ(opened.source->key_text(2), "2");
 }
 
+TEST(CbfKeys, AreNumbersWhereNoneIsGiven) {
+  const ScratchFolder folder;
+  CbfWriter writer(folder / "x.cbf", {.streams = kFeatLab, .keys = true});
+  writer.append(kFirst.data());
+  writer.append(kSecond.data(), "b");
+  writer.append(kSecond.data());
+  writer.commit();
+  const Opened opened(folder / "x.cbf");
+  EXPECT_EQ(opened.source->key_text(0), "0");
+  EXPECT_EQ(opened.source->key_text(1), "b");
+  EXPECT_EQ(opened.source->key_text(2), "2");
+}
+
 TEST(CbfKeys, OfOtherDataAreIgnored) {
   const ScratchFolder folder;
   const Bytes data = golden::modern();
