@@ -59,11 +59,14 @@ std::vector<StreamSpec> read_header(const std::string& path) {
     spec.name = fields[0];
     spec.alias = fields[1];
     spec.storage = *storage;
+    constexpr std::uint64_t kMostDim = 0x7FFFFFFF;
+    bool number = true;
     for (const char c : fields[3]) {
-      if (c < '0' || c > '9' || spec.dim > 0x7FFFFFFF)
-        throw Error(bad_line(path, line, fmt::format("dimension '{}', expected 1 to 2147483647", fields[3])));
-      spec.dim = spec.dim * 10 + static_cast<std::uint64_t>(c - '0');
+      number = number && c >= '0' && c <= '9' && spec.dim <= kMostDim;
+      if (number) spec.dim = spec.dim * 10 + static_cast<std::uint64_t>(c - '0');
     }
+    if (!number || spec.dim == 0 || spec.dim > kMostDim)
+      throw Error(bad_line(path, line, fmt::format("dimension '{}', expected 1 to {}", fields[3], kMostDim)));
     const auto [place, added] = places.emplace(spec.alias, out.size());
     added ? out.push_back(std::move(spec)) : static_cast<void>(out[place->second] = std::move(spec));
   }
@@ -97,6 +100,7 @@ Report no_unknown_input(const Report& report, const std::string& header) {
 }
 
 int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
+  expect_absent(a.output, true);
   for (const std::string& read : {a.input, a.header}) {
     std::error_code none;
     if (std::filesystem::equivalent(read, a.output, none))

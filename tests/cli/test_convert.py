@@ -119,13 +119,20 @@ def test_ctf2bin_ends_at_a_name_that_nobody_declared(batchfeed, write, tmp_path)
     assert not (tmp_path / "o.cbf").exists()
 
 
-@pytest.mark.parametrize("line", ["feat F dense", "feat F round 2", "feat F dense two", ""])
+@pytest.mark.parametrize("line", ["feat F dense", "feat F round 2", "feat F dense two", "feat F dense 0", "feat F dense 2147483648", "feat F dense 9" + 30 * "9", ""])
 def test_a_bad_header_line_is_located(batchfeed, write, tmp_path, line):  # ctf2bin.bad-header
     header = write("h", "lab S sparse 5\n" + line + "\n")
     result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", header, "--chunk_size", "1000", "--output", "o.cbf")
     assert result.code == 3
-    assert f"{header}:2:1" in result.err
+    assert f"{header}:2:1" in result.err and "--raise" not in result.err
     assert not (tmp_path / "o.cbf").exists()
+
+
+@pytest.mark.parametrize("target, words", [("-", "'-' is standard output"), (".", "'.' is a folder")])
+def test_ctf2bin_writes_to_a_file(batchfeed, write, tmp_path, target, words):
+    result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", write("h", HEADER), "--chunk_size", "1000", "--output", target)
+    assert result.code == 2 and words in result.err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ctf", "h"]
 
 
 def test_what_cannot_be_asked_for_is_a_matter_of_usage(batchfeed, write, tmp_path):  # convert.no-stream
