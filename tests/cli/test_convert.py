@@ -188,3 +188,14 @@ def test_ids_that_repeat_are_numbered_on_demand(batchfeed, write):
     assert shuffled("--keys", "number").code == 0
     ids = [line.split()[0] for line in (batchfeed.folder / "mixed.ctf").read_text().splitlines()]
     assert ids in (["0", "0", "1", "1"], ["1", "1", "0", "0"])
+
+
+@pytest.mark.parametrize("command", [["convert", "a.ctf", "a.ctf"], ["shuffle", "a.ctf", "-o", "a.ctf"], ["merge", "b.ctf", "a.ctf", "-o", "a.ctf"]])
+def test_a_text_is_not_replaced_without_the_streams_that_were_taken_for_slips(batchfeed, write, tmp_path, command):
+    text = "".join(f"{i} |x {i}{' |z 7' if i == 5 else ''}\n" for i in range(30))
+    write("a.ctf", text), write("b.ctf", "30 |x 1\n")
+    done = batchfeed(*command, "--force")
+    assert done.code == 2 and "'a.ctf' is what is read, and only a part of it would be left" in done.err, done.err
+    assert (tmp_path / "a.ctf").read_text() == text
+    write("a.ctf", text.replace(" |z 7", ""))
+    assert batchfeed(*command, "--force").code == 0
