@@ -135,6 +135,13 @@ def test_ctf2bin_writes_to_a_file(batchfeed, write, tmp_path, target, words):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ctf", "h"]
 
 
+def test_ctf2bin_takes_the_raise_that_its_messages_name(batchfeed, write, tmp_path):
+    arguments = ["ctf2bin", "--input", write("a.ctf", "k" * 5000 + " |F 1 2 |S 1:1\n"), "--header", write("h", HEADER), "--chunk_size", "1000", "--output", "o.cbf"]
+    done = batchfeed(*arguments)
+    assert done.code == 3 and "allow more with --raise key_bytes=N" in done.err
+    assert batchfeed(*arguments, "--raise", "key_bytes=6000").code == 0 and (tmp_path / "o.cbf").exists()
+
+
 def test_what_cannot_be_asked_for_is_a_matter_of_usage(batchfeed, write, tmp_path):  # convert.no-stream
     source = write("a.ctf", TEXT)
     for arguments, code in ((("--streams", "nothing"), 2), (("--rename", "F=S"), 2), (("--layout", "legacy"), 3)):
