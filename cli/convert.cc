@@ -201,7 +201,8 @@ void expect_absent(const std::string& target, bool force) {
 
 void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
                       const std::vector<std::string>& streams) {
-  if (corpus.config || !streams.empty() || reads_other_list(corpus.setup, target))
+  const bool slips = corpus.inferred && !corpus.inferred->rare.empty();
+  if (corpus.config || slips || !streams.empty() || reads_other_list(corpus.setup, target))
     expect_no_source(target, to, corpus.setup);
 }
 

@@ -42,7 +42,7 @@ void expect_no_source(const std::string& target, Format to, const Setup& setup,
                       const char* left = "only a part of it would be left");
 // The same for a command that writes all sequences: it writes only a part if `streams` are chosen, or if the corpus was
 // opened by a configuration, which need not declare all streams, or by a list other than `target`, which need not name
-// all that its files hold.
+// all that its files hold; or if streams were taken for slips, and are not read.
 void expect_no_source(const std::string& target, Format to, const Corpus& corpus,
                       const std::vector<std::string>& streams);
 // For a file that is written again and again: throws UsageError if `target` exists and is not of its kind, which begins

@@ -207,8 +207,9 @@ Corpus load_corpus(const CorpusArguments& arguments, Console& console, const Rep
   Corpus corpus =
       arguments.mix_weights.empty() ? load_one(arguments, console, report) : load_mixture(arguments, console, report);
   arguments.overlay(corpus.setup);
+  const bool shuffled = arguments.shuffles && !corpus.config && !arguments.order;
   if (const char* const of_shuffle = arguments.given_of_shuffle();
-      of_shuffle != nullptr && corpus.setup.reader.order.kind == OrderKind::file) {
+      of_shuffle != nullptr && !shuffled && corpus.setup.reader.order.kind == OrderKind::file) {
     console.warn({.kind = FaultKind::usage,
                   .id = "cli.unused",
                   .what = std::string(of_shuffle) + " changes nothing: sequences come in the order of the file",

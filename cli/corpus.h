@@ -39,6 +39,7 @@ struct CorpusArguments {
   std::shared_ptr<const std::string> text;  // read instead of the only file (in_memory.h)
   std::size_t unpacked_text = 0;  // unpacked bytes to keep in memory, for commands that read files several times
   bool all_faults = false;        // of a configuration: each is reported, then the first thrown
+  bool shuffles = false;          // the command shuffles what comes without a configuration, unless `order` is given
 
   void add_to(CLI::App& app, bool with_order);
   Limits limits() const;

@@ -10,9 +10,11 @@
 #include <sstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "command.h"
 #include "convert.h"
+#include "raise.h"
 
 namespace batchfeed::cli {
 
@@ -22,6 +24,7 @@ struct Ctf2BinArguments {
   std::string input, header, output, precision = "float";
   std::uint64_t chunk_size = 0;
   bool reference_chunks = false;
+  std::vector<std::string> raise;  // FIELD=N, for limits
 };
 
 Fault bad_line(const std::string& file, std::uint64_t line, std::string what) {
@@ -59,11 +62,14 @@ std::vector<StreamSpec> read_header(const std::string& path) {
     spec.name = fields[0];
     spec.alias = fields[1];
     spec.storage = *storage;
+    constexpr std::uint64_t kMostDim = 0x7FFFFFFF;
+    bool number = true;
     for (const char c : fields[3]) {
-      if (c < '0' || c > '9' || spec.dim > 0x7FFFFFFF)
-        throw Error(bad_line(path, line, fmt::format("dimension '{}', expected 1 to 2147483647", fields[3])));
-      spec.dim = spec.dim * 10 + static_cast<std::uint64_t>(c - '0');
+      number = number && c >= '0' && c <= '9' && spec.dim <= kMostDim;
+      if (number) spec.dim = spec.dim * 10 + static_cast<std::uint64_t>(c - '0');
     }
+    if (!number || spec.dim == 0 || spec.dim > kMostDim)
+      throw Error(bad_line(path, line, fmt::format("dimension '{}', expected 1 to {}", fields[3], kMostDim)));
     const auto [place, added] = places.emplace(spec.alias, out.size());
     added ? out.push_back(std::move(spec)) : static_cast<void>(out[place->second] = std::move(spec));
   }
@@ -72,12 +78,12 @@ std::vector<StreamSpec> read_header(const std::string& path) {
 }
 
 // Opens the text with ids compared as text, as the original does. If lines have no ids, each is a sequence.
-std::unique_ptr<Source> open_text(const CtfOptions& text, const Report& report) {
+std::unique_ptr<Source> open_text(const CtfOptions& text, const Limits& limits, const Report& report) {
   try {
-    return open_source(text, {}, report, KeyMode::text);
+    return open_source(text, limits, report, KeyMode::text);
   } catch (const Error& error) {
     if (error.fault().id != "ctf.keys-need-ids") throw;
-    return open_source(text, {}, report, KeyMode::numeric);
+    return open_source(text, limits, report, KeyMode::numeric);
   }
 }
 
@@ -97,6 +103,7 @@ Report no_unknown_input(const Report& report, const std::string& header) {
 }
 
 int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
+  expect_absent(a.output, true);
   for (const std::string& read : {a.input, a.header}) {
     std::error_code none;
     if (std::filesystem::equivalent(read, a.output, none))
@@ -108,7 +115,8 @@ int run_ctf2bin(const Ctf2BinArguments& a, Console& console) {
   text.streams = read_header(a.header);
   text.element = a.precision == "double" ? Element::f64 : Element::f32;
   text.trace_level = 2;
-  const std::unique_ptr<Source> source = open_text(text, no_unknown_input(console.report(), a.header));
+  const std::unique_ptr<Source> source =
+      open_text(text, raised(a.raise, {}), no_unknown_input(console.report(), a.header));
   ConvertOptions options;
   options.to = Format::cbf;
   options.chunk_bytes = a.chunk_size;
@@ -138,6 +146,7 @@ Run add_ctf2bin(CLI::App& app, Console& console) {
       ->type_name("TYPE");
   command.add_flag("--reference-chunks", a->reference_chunks,
                    "Chunks as ctf2bin.py leaves them: after the first, each sequence is one");
+  add_raise(command, a->raise);
   return [a, &console] { return run_ctf2bin(*a, console); };
 }
 

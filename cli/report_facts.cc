@@ -25,14 +25,14 @@ namespace {
 constexpr std::uint64_t kMostPlanned = 20'000'000;
 constexpr std::uint64_t kMostFindings = 50;
 
-std::string order_text(const ReaderOptions& options, bool from_config) {
+// `whence`: who chose the order and the window.
+std::string order_text(const ReaderOptions& options, const char* whence) {
   const OrderOptions& order = options.order;
   if (order.kind == OrderKind::file) return "file order, not shuffled";
   std::string window = order.window >= kWholeSet
                            ? "everything"
                            : fmt::format("{} {}", order.window, order.window_in_samples ? "samples" : "chunks");
-  return fmt::format("order = {}, window of {}{}", name(order.kind), window,
-                     from_config ? ", as configured" : ", the default");
+  return fmt::format("order = {}, window of {}, {}", name(order.kind), window, whence);
 }
 
 // The effective number of classes: the exponential of the entropy of labels, averaged over minibatches.
@@ -113,14 +113,14 @@ class MixingMeasure {
   bool swept_ = false;
 };
 
-void judge_order(const Corpus& corpus, const std::shared_ptr<const Source>& source, ReaderOptions options,
-                 Facts& facts) {
+void judge_order(const Corpus& corpus, const char* whence, const std::shared_ptr<const Source>& source,
+                 ReaderOptions options, Facts& facts) {
   options.workers = 1;
   options.rank = 0;
   facts.memory = Reader(source, options, corpus.setup.limits).memory_needed();  // with prefetch, as a run needs it
   options.prefetch = false;
   const Reader reader(source, options, corpus.setup.limits);
-  facts.order = order_text(options, corpus.config.has_value());
+  facts.order = order_text(options, whence);
   facts.minibatch_size = options.minibatch_size.front();
   facts.size_unit = options.size_unit == SizeUnit::cells ? "padded cells" : name(options.size_unit);
   if (std::max(facts.about.sequences, options.pack.kind == Packing::frames ? facts.about.samples : 0) > kMostPlanned)
@@ -227,6 +227,7 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   };
   CorpusArguments looking = arguments;
   looking.unpacked_text = kLookedAtText;
+  looking.shuffles = true;
   Corpus corpus = load_corpus(looking, console, keep_and_count);
   facts.format = name(corpus.format);
   facts.kinds = kinds_of(corpus.setup);
@@ -251,7 +252,8 @@ Facts gather_facts(const CorpusArguments& arguments, const RunOptions& run, Cons
   }
   ReaderOptions reader = corpus.setup.reader;
   run.apply(corpus, reader);
-  judge_order(corpus, source, reader, facts);
+  const bool asked = arguments.order || arguments.window || arguments.window_samples;
+  judge_order(corpus, asked ? "as asked for" : corpus.config ? "as configured" : "the default", source, reader, facts);
   facts.in_parts = reader.order.kind == OrderKind::file && source->row_reader(0) != nullptr;
   facts.pace = pace_of(source, reader, facts);
   for (const Notice& notice : facts.about.notices) {

@@ -46,7 +46,8 @@ struct ConvertOptions {
   bool binary_labels = false;
   std::vector<std::string> labels = {};  // names of the classes; empty: numbers
   // Replace an existing target; of a symbolic link, the link itself. A file that the source reads is not replaced where
-  // `streams` leaves some of its streams out, or the source is only a `part` of what its files hold, as a subset() is.
+  // `streams` leaves some of its streams out, or the source is only a `part` of what its files hold, as a subset() is;
+  // nor where reading leaves out damaged or repeated sequences.
   bool force = false;
   bool part = false;
   bool verify = false;     // read the target back and compare

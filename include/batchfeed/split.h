@@ -56,7 +56,7 @@ bool keys_repeat(const Source& source);
 // concatenate() of options.streams (all if empty), for convert() with these options. Sets options.keys where they are
 // automatic: keys that are all different and say more than the order are kept; else sequences are numbered, unless
 // each is a line of text, which needs no key. options.report is told where keys are lost by that. Throws Error(usage)
-// also where keys that are to be kept are in more than one corpus. Reads data where one_sample_each() does.
+// also where keys that are to be kept occur more than once. Reads data where one_sample_each() does.
 std::unique_ptr<Source> merge(std::vector<std::shared_ptr<const Source>> corpora, ConvertOptions& options);
 
 }  // namespace batchfeed

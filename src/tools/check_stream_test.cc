@@ -53,6 +53,13 @@ class CheckStream : public ::testing::Test {
   std::vector<std::string> told_;
 };
 
+TEST_F(CheckStream, SaysThatWhatFollowsWasNotRead) {
+  const CheckResult ended = check("0 |v 1\n99999999999999999999 |v 2\n2 |v x\n");
+  EXPECT_THAT(ended.by_id, ElementsAre(Pair("ctf.id-range", 1u)));
+  EXPECT_FALSE(ended.complete);
+  EXPECT_TRUE(check("0 |v 1\n1 |v x\n").complete);
+}
+
 TEST_F(CheckStream, InfersStreamsAndSaysTheLine) {
   const CheckResult result = check("0 |v 1 2\n1 |v 1 x\n2 |v 3 4\n");
   EXPECT_EQ(result.faults, 1u);

@@ -128,11 +128,11 @@ std::unique_ptr<Source> merge(std::vector<std::shared_ptr<const Source>> corpora
   if (options.keys == Keys::number || options.keys == Keys::none) return all;
   const bool repeat = keys_repeat(*all);
   if (repeat && options.keys == Keys::keep)
-    refuse("merge.same-keys", {}, "some keys are in more than one corpus", "`keys = number`");
+    refuse("merge.same-keys", {}, "some keys occur more than once", "`keys = number`");
   if (repeat && own && options.report) {
     options.report({.fault = {.kind = FaultKind::usage,
                               .id = "merge.numbered",
-                              .what = "some keys are in more than one corpus, sequences are numbered",
+                              .what = "some keys occur more than once, sequences are numbered",
                               .hint = "`keys = number` says so"}});
   }
   options.keys = !repeat && (own || options.keys == Keys::keep) ? Keys::keep : lines ? Keys::none : Keys::number;

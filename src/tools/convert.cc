@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "base/counted.h"
@@ -101,10 +102,23 @@ bool has_other_list(const Source& source, const std::string& target, Format to) 
   return files.size() > 1 && !(to == Format::scp && read);
 }
 
+// Notices that something in a source's files is not among its sequences.
+constexpr std::array<std::string_view, 9> kLeavesOut = {"errors-skipped",  "htk.duplicate-key", "htk.too-long",
+                                                        "join.no-partner", "join.other-length", "mlf.cut-short",
+                                                        "mlf.damaged",     "mlf.duplicate-key", "mlf.unquoted-key"};
+
+bool leaves_out(const Source& source) {
+  const std::vector<Notice> notices = source.notices();
+  return std::any_of(notices.begin(), notices.end(), [](const Notice& notice) {
+    return std::find(kLeavesOut.begin(), kLeavesOut.end(), notice.fault.id) != kLeavesOut.end();
+  });
+}
+
 // Throws Error if only some of the data would replace the files they are read from: the others would be lost.
 void expect_no_part(const Source& source, const std::string& target, const std::string& beside,
                     const ConvertOptions& options) {
-  const bool part = options.part || (!options.streams.empty() && options.streams.size() < source.streams().size());
+  const bool part = options.part || (!options.streams.empty() && options.streams.size() < source.streams().size()) ||
+                    leaves_out(source);
   if (!options.force || (!part && !has_other_list(source, target, options.to))) return;
   for (const std::string& path : {target, beside}) expect_not_read(source, path);
 }
@@ -136,6 +150,9 @@ class Conversion {
                         .id = "convert.nothing",
                         .what = "no sequence to write",
                         .hint = "check the source first"});
+    }
+    if (options_.force && (result_.left_out != 0 || leaves_out(source_))) {
+      for (const std::string& path : {target_.path(), target_.companion()}) expect_not_read(source_, path);
     }
     target_.commit();
     result_.bytes = target_.companion_bytes();

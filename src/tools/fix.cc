@@ -45,7 +45,7 @@ std::vector<Fix> fix_file(const std::string& path, const std::string& target, co
     refuse("fix.format", path, "it is compressed", "mend the unpacked file");
   const std::string keys = cbf::keys_path(path);
   const bool has_keys = format == Format::cbf && std::filesystem::exists(keys, none);
-  if (has_keys && !options.force) cbf::refuse_foreign_keys(target);
+  if (has_keys) cbf::refuse_foreign_keys(target);
   io::AtomicFile out(target, {.replace = options.force});
   std::vector<Fix> fixes = format == Format::ctf ? ctf::mend(file, out, options) : cbf::mend(file, out, options);
   cbf::commit_without_keys(out, options.force);

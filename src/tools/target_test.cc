@@ -38,5 +38,29 @@ TEST(Target, TextIsMadePartByPart) {
   }
 }
 
+// What reading leaves out would be lost: damaged sequences, which only reading finds, and repeated utterances.
+TEST(Target, AFileIsNotReplacedByWhatReadingLeavesOfIt) {
+  const ScratchFolder folder;
+  const std::string text = "0 |v 1 2 |t 3:1\n1 |v x |t 4:1\n2 |v 5 6 |t 5:1\n";
+  const auto damaged = ragged(folder, "in.ctf", text, 64, Element::f32, 10);
+  const ConvertOptions to_text{.to = Format::ctf, .force = true};
+  EXPECT_EQ(refusal(*damaged, folder / "in.ctf", to_text), "convert.part-of-source");
+  EXPECT_EQ(content_of(folder / "in.ctf"), text);
+  EXPECT_EQ(refusal(*damaged, folder / "out.ctf", to_text), "");
+  EXPECT_EQ(refusal(*damaged, folder / "out.ctf", to_text), "") << "not what is read";
+
+  const std::string labels =
+      "#!MLF!#\n\"*/1.lab\"\n0 200000 0 0\n.\n\"*/2.lab\"\n0 100000 1 1\n.\n\"*/1.lab\"\n0 300000 1 1\n.\n";
+  MlfOptions options;
+  options.files = {folder.write("in.mlf", labels)};
+  options.name = "labels";
+  options.dim = 2;
+  const std::shared_ptr<const Source> repeated = open_source(options);
+  const ConvertOptions to_labels{.to = Format::mlf, .force = true};
+  EXPECT_EQ(refusal(*repeated, folder / "in.mlf", to_labels), "convert.part-of-source");
+  EXPECT_EQ(content_of(folder / "in.mlf"), labels);
+  EXPECT_EQ(refusal(*repeated, folder / "out.mlf", to_labels), "");
+}
+
 }  // namespace
 }  // namespace batchfeed

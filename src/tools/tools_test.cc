@@ -166,6 +166,20 @@ TEST_F(Tools, InfersTheWidthThatNearlyAllSamplesKeepTo) {
   EXPECT_EQ(infer_ctf(put("d.ctf", text + "|v 1:2 3\n")).streams.at(0).spec.storage, Storage::dense);
 }
 
+// Such samples are whole only where they are sparse; and in another shard they would make all of them dense.
+TEST_F(Tools, AStreamWithoutAnyValueIsSparse) {
+  const std::string empty = put("a.ctf", "|v 1 |w\n|v 2 |w\n"), some = put("b.ctf", "|v 1 |w 3:1\n|v 2 |w\n");
+  for (const auto& files : {std::vector{empty}, std::vector{empty, some}, std::vector{some, empty}}) {
+    const Inferred inferred = infer_ctf(files);
+    EXPECT_EQ(inferred.streams.at(0).spec.storage, Storage::dense);
+    EXPECT_EQ(inferred.streams.at(1).spec.storage, Storage::sparse);
+    EXPECT_EQ(inferred.streams.at(1).spec.dim, files.size() == 1 ? 1u : 4u);
+    EXPECT_EQ(inferred.streams.at(1).odd, 0u);
+    EXPECT_FALSE(files.size() == 1 && inferred.streams.at(1).one_hot);
+  }
+  EXPECT_EQ(infer_ctf(put("c.ctf", "|v 1 |w word\n")).streams.at(1).spec.storage, Storage::dense);
+}
+
 TEST_F(Tools, AStreamThatHardlyAnySequenceHasIsASlip) {
   std::string text;
   for (int i = 0; i < 15; ++i) text += std::to_string(i) + " |v 1\n";

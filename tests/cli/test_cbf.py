@@ -142,6 +142,16 @@ def test_keys_come_back_and_others_files_of_that_name_stay(batchfeed, binary, tm
     assert [line.split()[0] for line in (tmp_path / "b.ctf").read_text().splitlines()] == [line.split()[0] for line in TEXT.splitlines()]
 
 
+@pytest.mark.parametrize("command", [["convert", "a.ctf", "b.cbf"], ["check", "a.cbf", "--fix", "b.cbf"]])
+def test_where_keys_belong_a_file_of_somebody_else_stays_even_with_force(batchfeed, write, tmp_path, command):  # cbf.foreign-keys
+    batchfeed("convert", write("a.ctf", "5 |x 1\n7 |x 2\n"), "a.cbf")
+    write("b.cbf.keys", "the keys of my flat\n")
+    for force in ([], ["--force"]):
+        done = batchfeed(*command, *force)
+        assert done.code == 2 and "b.cbf.keys: exists already, and is not what batchfeed writes" in done.err and "--force" not in done.err
+        assert (tmp_path / "b.cbf.keys").read_text() == "the keys of my flat\n" and not (tmp_path / "b.cbf").exists()
+
+
 def test_keys_of_other_data_are_told_and_not_used(batchfeed, binary, write, tmp_path):  # cbf.keys-not-used
     binary("--keys", "keep")
     assert "keys" not in batchfeed("cat", "a.cbf").err

@@ -129,13 +129,27 @@ def test_ctf2bin_ends_at_a_name_that_nobody_declared(batchfeed, write, tmp_path)
     assert not (tmp_path / "o.cbf").exists()
 
 
-@pytest.mark.parametrize("line", ["feat F dense", "feat F round 2", "feat F dense two", ""])
+@pytest.mark.parametrize("line", ["feat F dense", "feat F round 2", "feat F dense two", "feat F dense 0", "feat F dense 2147483648", "feat F dense 9" + 30 * "9", ""])
 def test_a_bad_header_line_is_located(batchfeed, write, tmp_path, line):  # ctf2bin.bad-header
     header = write("h", "lab S sparse 5\n" + line + "\n")
     result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", header, "--chunk_size", "1000", "--output", "o.cbf")
     assert result.code == 3
-    assert f"{header}:2:1" in result.err
+    assert f"{header}:2:1" in result.err and "--raise" not in result.err
     assert not (tmp_path / "o.cbf").exists()
+
+
+@pytest.mark.parametrize("target, words", [("-", "'-' is standard output"), (".", "'.' is a folder")])
+def test_ctf2bin_writes_to_a_file(batchfeed, write, tmp_path, target, words):
+    result = batchfeed("ctf2bin", "--input", write("a.ctf", TEXT), "--header", write("h", HEADER), "--chunk_size", "1000", "--output", target)
+    assert result.code == 2 and words in result.err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ctf", "h"]
+
+
+def test_ctf2bin_takes_the_raise_that_its_messages_name(batchfeed, write, tmp_path):
+    arguments = ["ctf2bin", "--input", write("a.ctf", "k" * 5000 + " |F 1 2 |S 1:1\n"), "--header", write("h", HEADER), "--chunk_size", "1000", "--output", "o.cbf"]
+    done = batchfeed(*arguments)
+    assert done.code == 3 and "allow more with --raise key_bytes=N" in done.err
+    assert batchfeed(*arguments, "--raise", "key_bytes=6000").code == 0 and (tmp_path / "o.cbf").exists()
 
 
 def test_what_cannot_be_asked_for_is_a_matter_of_usage(batchfeed, write, tmp_path):  # convert.no-stream
@@ -191,3 +205,14 @@ def test_ids_that_repeat_are_numbered_on_demand(batchfeed, write):
     assert shuffled("--keys", "number").code == 0
     ids = [line.split()[0] for line in (batchfeed.folder / "mixed.ctf").read_text().splitlines()]
     assert ids in (["0", "0", "1", "1"], ["1", "1", "0", "0"])
+
+
+@pytest.mark.parametrize("command", [["convert", "a.ctf", "a.ctf"], ["shuffle", "a.ctf", "-o", "a.ctf"], ["merge", "b.ctf", "a.ctf", "-o", "a.ctf"]])
+def test_a_text_is_not_replaced_without_the_streams_that_were_taken_for_slips(batchfeed, write, tmp_path, command):
+    text = "".join(f"{i} |x {i}{' |z 7' if i == 5 else ''}\n" for i in range(30))
+    write("a.ctf", text), write("b.ctf", "30 |x 1\n")
+    done = batchfeed(*command, "--force")
+    assert done.code == 2 and "'a.ctf' is what is read, and only a part of it would be left" in done.err, done.err
+    assert (tmp_path / "a.ctf").read_text() == text
+    write("a.ctf", text.replace(" |z 7", ""))
+    assert batchfeed(*command, "--force").code == 0

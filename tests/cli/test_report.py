@@ -95,6 +95,17 @@ def test_mixing_is_not_measured_where_frames_are_drawn_from_utterances(batchfeed
     assert batchfeed("report", "r.cntk", "--minibatch-size", 200, "--json").json["mixing"]["full"] > 1.01
 
 
+def test_options_of_the_shuffle_count_without_order(batchfeed, write):
+    """Without a configuration the page is about `uniform` order, so nothing says that a window changes nothing."""
+    write("a.ctf", "|x 1\n|x 2\n")
+    for arguments, kind in (([], "window of 128 chunks, the default"), (["--seed", 3], "window of 128 chunks, the default"),
+                            (["--window-chunks", 2], "window of 2 chunks, as asked for"), (["--order", "uniform"], "window of 128 chunks, as asked for")):
+        done = batchfeed("report", "a.ctf", "--json", *arguments)
+        assert done.err == "" and done.json["order"]["kind"] == f"order = uniform, {kind}"
+    done = batchfeed("report", "a.ctf", "--json", "--order", "file", "--seed", 3)
+    assert "--seed changes nothing" in done.err and done.json["order"]["kind"] == "file order, not shuffled"
+
+
 def test_a_good_order_gets_no_bad_word(batchfeed, write):
     labelled(write)
     report = batchfeed("report", "train.ctf", "--json", "--order", "uniform", "--minibatch-size", 20).json

@@ -106,9 +106,12 @@ def test_merge_keeps_keys_that_are_different(batchfeed, labelled):
 def test_merge_numbers_sequences_whose_keys_repeat(batchfeed, labelled, write):
     labelled(10, "a.ctf")
     done = batchfeed("merge", "a.ctf", "a.ctf", "-o", "all.ctf")
-    assert done.code == 0 and "in more than one corpus" in done.err
+    assert done.code == 0 and "some keys occur more than once, sequences are numbered" in done.err
     assert keys(batchfeed, "all.ctf") == [str(k) for k in range(20)]
     assert batchfeed("merge", "a.ctf", "a.ctf", "-o", "no.ctf", "--keys", "keep").code == 2
+    write("r.ctf", "70 |v 1\n80 |v 2\n70 |v 3\n"), write("s.ctf", "90 |v 4\n")
+    within = batchfeed("merge", "r.ctf", "s.ctf", "-o", "rs.ctf", "--quiet", "--keys", "keep")  # of one corpus alone
+    assert within.code == 2 and "some keys occur more than once" in within.err and "more than one corpus" not in within.err
     write("x.ctf", "|v 1\n|v 2\n")
     quiet = batchfeed("merge", "x.ctf", "x.ctf", "-o", "xx.ctf")
     assert quiet.err == "" and (batchfeed.folder / "xx.ctf").read_text() == "|v 1\n|v 2\n|v 1\n|v 2\n"

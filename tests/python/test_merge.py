@@ -39,13 +39,13 @@ def test_keys_that_repeat(corpora, caplog):
     assert keys("all.ctf") == ["0", "1", "2", "3"]
     [one] = told
     assert (one.id, one.severity) == ("merge.numbered", "warning")
-    assert one.text == "batchfeed: some keys are in more than one corpus, sequences are numbered; hint: keys='number' says so"
+    assert one.text == "batchfeed: some keys occur more than once, sequences are numbered; hint: keys='number' says so"
     with caplog.at_level(logging.WARNING, "batchfeed"):
         bf.merge(["a.ctf", "a.ctf"], "all.ctf", keys="number", force=True)
         assert not caplog.records
         bf.merge(["a.ctf", "a.ctf"], "all.ctf", force=True)
         assert [record.message for record in caplog.records] == [str(one)]
-    with pytest.raises(bf.ConfigError, match="some keys are in more than one corpus; hint: keys='number'") as caught:
+    with pytest.raises(bf.ConfigError, match="some keys occur more than once; hint: keys='number'") as caught:
         bf.merge(["a.ctf", "a.ctf"], "no.ctf", keys="keep")
     assert caught.value.id == "merge.same-keys"
 

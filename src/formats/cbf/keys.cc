@@ -57,7 +57,12 @@ void remove_keys(const std::string& path) {
 void refuse_foreign_keys(const std::string& path) {
   const std::string name = keys_path(path);
   std::error_code none;
-  if (std::filesystem::exists(std::filesystem::symlink_status(name, none)) && !wrote(name)) io::refuse_existing(name);
+  if (!std::filesystem::exists(std::filesystem::symlink_status(name, none)) || wrote(name)) return;
+  throw Error(Fault{.kind = FaultKind::usage,
+                    .id = "cbf.foreign-keys",
+                    .at = {.file = name},
+                    .what = "exists already, and is not what batchfeed writes",
+                    .hint = "choose another name for the corpus, whose keys belong there, or move this file away"});
 }
 
 bool has_other_keys(const std::string& path, std::uint64_t sequences, std::uint64_t bytes,

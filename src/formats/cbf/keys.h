@@ -25,7 +25,7 @@ inline constexpr std::string_view kKeysHead = "#batchfeed-keys 1\n";
 std::string keys_path(const std::string& path);
 std::string keys_trailer(std::uint64_t sequences, std::uint64_t bytes);
 
-// Throws Error if there is a PATH.keys that batchfeed did not write.
+// Throws Error if there is a PATH.keys that batchfeed did not write: nobody has named it, so it is never replaced.
 void refuse_foreign_keys(const std::string& path);
 
 // Whether there is a PATH.keys of batchfeed's that belongs to other data, and so is ignored; worth a notice.

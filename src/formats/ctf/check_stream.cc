@@ -273,6 +273,7 @@ CheckResult StreamCheck<T>::run(int descriptor) {
   } catch (const Error& error) {
     tell_pending();
     tell({Severity::error, error.fault()});
+    result_.complete = false;
   }
   return result_;
 }

@@ -368,7 +368,8 @@ Inferred infer(const io::File& file, std::uint64_t bytes, const Progress& progre
   for (const std::string& key : all.order) {
     Seen& s = all.seen.find(key)->second;
     s.stream.spec.name = key;
-    const bool sparse = s.pairs > s.plain;
+    // Where no sample has a value, sparse: nothing is missing then, and it is what other shards may have values of.
+    const bool sparse = s.pairs > s.plain || (s.pairs + s.plain == 0 && s.unreadable == 0);
     s.stream.spec.storage = sparse ? Storage::sparse : Storage::dense;
     s.stream.spec.dim = std::max<std::uint64_t>(1, sparse ? s.indices : dense_dim(s));
     s.stream.odd = odd_samples(s, s.stream.spec);
