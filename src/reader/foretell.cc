@@ -2,6 +2,7 @@
 //
 // What a reader will give, without reading: plans, and how many minibatches there are.
 #include <algorithm>
+#include <exception>
 #include <map>
 
 #include "reader/impl.h"
@@ -9,6 +10,18 @@
 namespace batchfeed {
 
 using namespace reader;
+
+namespace {
+
+void plan_next(Planner& planner, const Source& source, Plan& out) {
+  try {
+    planner.next(out);
+  } catch (const TooLong& sequence) {
+    std::rethrow_exception(located(sequence, source));
+  }
+}
+
+}  // namespace
 
 std::vector<BatchPlan> Reader::plan(std::uint64_t minibatches) const {
   std::vector<BatchPlan> out;
@@ -26,7 +39,7 @@ void Reader::plan(std::uint64_t minibatches, const std::function<void(const Batc
   std::map<std::uint32_t, std::vector<std::uint64_t>> keys;  // of each chunk, by row
   std::vector<std::uint32_t> window;                         // sorted: it may have a hundred thousand chunks
   for (std::uint64_t i = 0; i < minibatches; ++i) {
-    planner->next(plan);
+    plan_next(*planner, *impl_->as_read, plan);
     batch.position = plan.after.position;
     batch.end_of_epoch = plan.end_of_epoch;
     batch.end_of_sweep = plan.end_of_sweep;
@@ -64,11 +77,11 @@ void Reader::plan(std::uint64_t minibatches, const std::function<void(const Batc
 
 namespace {
 
-std::uint64_t count_to_end(Planner& planner, bool with_empty) {
+std::uint64_t count_to_end(Planner& planner, const Source& source, bool with_empty) {
   std::uint64_t n = 0;
   Plan plan;
   do {
-    planner.next(plan);
+    plan_next(planner, source, plan);
     if (with_empty || !plan.items.empty()) ++n;
   } while (!plan.end_of_epoch);
   return n;
@@ -89,7 +102,7 @@ std::uint64_t Reader::num_minibatches(std::uint64_t epoch) const {
   } else {
     planner->begin_epoch(epoch);
   }
-  return count_to_end(*planner, true);
+  return count_to_end(*planner, *impl_->as_read, true);
 }
 
 std::uint64_t Reader::remaining() const {
@@ -97,7 +110,7 @@ std::uint64_t Reader::remaining() const {
   if (impl_->has_no_end(impl_->mark.epoch)) return ~0ull;
   const std::unique_ptr<Planner> planner = impl_->make_planner(false);
   planner->enter(impl_->mark);
-  return count_to_end(*planner, false);
+  return count_to_end(*planner, *impl_->as_read, false);
 }
 
 }  // namespace batchfeed

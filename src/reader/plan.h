@@ -7,9 +7,11 @@
 #include <batchfeed/error.h>
 #include <batchfeed/minibatch.h>
 #include <batchfeed/options.h>
+#include <batchfeed/source.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -73,7 +75,7 @@ struct Plan {
   std::uint64_t chunks_ahead = 0;  // the producer's own: chunks it asked for outside the window
 };
 
-// A sequence that no minibatch may hold. Its place in the file is added by the catcher, who has the source.
+// A sequence that no minibatch may hold. Whoever catches it has the source, and throws what located() makes of it.
 class TooLong : public Error {
  public:
   TooLong(std::uint32_t chunk, std::uint32_t row, Fault fault) : Error(std::move(fault)), chunk_(chunk), row_(row) {}
@@ -83,6 +85,9 @@ class TooLong : public Error {
  private:
   std::uint32_t chunk_, row_;
 };
+
+// The same error with the sequence's key and its place in the file; or what finding these throws.
+std::exception_ptr located(const TooLong& sequence, const Source& source) noexcept;
 
 // Decides answer after answer. One per run; not thread-safe.
 class Planner {

@@ -108,7 +108,7 @@ void Producer::look_ahead() {
     try {
       planner_.next(*plan);
     } catch (const TooLong& sequence) {
-      planning_error_ = located(sequence);
+      planning_error_ = reader::located(sequence, source_);
       return;
     } catch (...) {
       planning_error_ = std::current_exception();
@@ -282,20 +282,6 @@ void Producer::count_damaged(const Plan& plan, Lost lost, Answer& out) {
   delivered_ = delivered_ || !out.slices.empty();
   out.mark.none_yet = !delivered_;
   if (delivered_ || settings_.at_once) expect_within(invalid_, settings_.max_invalid);
-}
-
-std::exception_ptr Producer::located(const TooLong& sequence) const noexcept {
-  try {
-    std::vector<SequenceInfo> table;
-    source_.sequences(sequence.chunk(), table);
-    const auto its = [row = sequence.row()](const SequenceInfo& s) { return s.row == row; };
-    Fault fault = sequence.fault();
-    fault.what = "sequence '" + source_.key_text(std::ranges::find_if(table, its)->key) + "' " + fault.what;
-    fault.at = source_.place(sequence.chunk(), sequence.row()).position();
-    return std::make_exception_ptr(Error(std::move(fault)));
-  } catch (...) {
-    return std::current_exception();
-  }
 }
 
 std::exception_ptr Producer::located(const pack::Misfit& misfit, const Answer& job) const noexcept {

@@ -81,7 +81,6 @@ class Producer {
   void count_damaged(const Plan& plan, Lost lost, Answer& out);
   void count_down(const Plan& plan);
   bool is_wanted(std::uint32_t chunk) const { return in_window_[chunk] != 0 || planned_uses_[chunk] != 0; }
-  std::exception_ptr located(const TooLong& sequence) const noexcept;
   std::exception_ptr located(const pack::Misfit& misfit, const Answer& job) const noexcept;
 
   const Source& source_;

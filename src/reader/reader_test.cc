@@ -195,6 +195,25 @@ TEST(Reader, EpochsFollowEachOtherAndNextStopsAtEach) {
   EXPECT_EQ(run(reader, 1).size(), run(reader, 1).size());
 }
 
+TEST(ReaderPlan, NamesASequenceThatIsTooLongAsReadingDoes) {
+  ReaderOptions o = reference(OrderKind::file, 3);
+  o.long_sequence = LongSequence::error;
+  Reader reader = open(kV, o);
+  const auto what_of = [](const auto& act) -> std::string {
+    try {
+      act();
+    } catch (const Error& error) {
+      return error.fault().what;
+    }
+    return {};
+  };
+  const std::string what = "sequence '5' has 4 samples, the minibatch 3";
+  EXPECT_EQ(what_of([&] { static_cast<void>(reader.plan(9)); }), what);
+  EXPECT_EQ(what_of([&] { static_cast<void>(reader.num_minibatches()); }), what);
+  EXPECT_EQ(what_of([&] { static_cast<void>(reader.remaining()); }), what);
+  EXPECT_EQ(what_of([&] { run(reader, 9); }), what);
+}
+
 TEST(ReaderPlan, SaysWhatWillCome) {
   Reader reader = open(kV, reference(OrderKind::cntk, 5));
   const std::vector<BatchPlan> plans = reader.plan(99);

@@ -241,8 +241,11 @@ std::vector<std::pair<std::string, std::string>> identity(const ReaderOptions& o
       {"last_minibatch", word(o.last_minibatch)},
       {"shard", word(o.shard)},
   };
-  if (o.order.kind == OrderKind::file)
-    std::erase_if(out, [](const auto& f) { return f.first == "window" || f.first == "seed"; });
+  if (o.order.kind == OrderKind::file) {
+    // Bucketing and mixing draw numbers of their own, whatever the order.
+    const bool draws = o.bucket_minibatches != 0 || !o.mix_weights.empty();
+    std::erase_if(out, [&](const auto& f) { return f.first == "window" || (f.first == "seed" && !draws); });
+  }
   if (o.pack.kind == Packing::truncated) {
     out.emplace_back("truncation_length", number(o.pack.truncation_length));
     out.emplace_back("right_splice", number(o.pack.right_splice));

@@ -273,6 +273,24 @@ TEST(ReaderState, IsRefusedByNameWhereItDoesNotBelong) {
   EXPECT_EQ(refusal(open(kV, o), newer).substr(0, 11), "state.newer");
 }
 
+TEST(ReaderState, TheSeedBelongsToAStateInTheFilesOrderTooWhereItDecidesWhatComes) {
+  const auto source = std::make_shared<MemorySource>(kJagged);
+  ReaderOptions plain = reference(OrderKind::file, 4), bucketed = plain, mixed = plain;
+  bucketed.bucket_minibatches = 3;
+  mixed.mix_weights = {1, 2};
+  const auto refusal = [&](ReaderOptions o) {
+    const std::vector<std::shared_ptr<const Source>> corpora(std::max<std::size_t>(1, o.mix_weights.size()), source);
+    const std::string state = Reader(corpora, o).state();
+    o.order.window = 3;
+    EXPECT_NO_THROW(Reader(corpora, o).restore(state)) << "there is no window";
+    o.order.seed = 5;
+    return id_of([&] { Reader(corpora, o).restore(state); });
+  };
+  EXPECT_EQ(refusal(plain), "");
+  EXPECT_EQ(refusal(bucketed), "state.other-options");
+  EXPECT_EQ(refusal(mixed), "state.other-options");
+}
+
 // The state with the value of a number replaced and the checksum made to fit.
 std::string forged(const std::string& state, std::size_t at, std::size_t length, const std::string& value) {
   std::string out = state;
