@@ -71,7 +71,7 @@ TEST(CbfWriter, OfWritersThatMayNotReplaceTheFirstWinsWithItsKeys) {
     CbfWriter writer(folder / "z.cbf", options);
     ADD_FAILURE();
   } catch (const Error& e) {
-    EXPECT_EQ(e.fault().id, "convert.exists");
+    EXPECT_EQ(e.fault().id, "cbf.foreign-keys");
     EXPECT_EQ(e.fault().at.file, folder / "z.cbf.keys");
   }
   EXPECT_EQ(::batchfeed::testing::content_of(folder / "z.cbf.keys"), "the keys of my flat\n");
