@@ -103,9 +103,10 @@ bool has_other_list(const Source& source, const std::string& target, Format to) 
 }
 
 // Notices that something in a source's files is not among its sequences.
-constexpr std::array<std::string_view, 9> kLeavesOut = {"errors-skipped",  "htk.duplicate-key", "htk.too-long",
-                                                        "join.no-partner", "join.other-length", "mlf.cut-short",
-                                                        "mlf.damaged",     "mlf.duplicate-key", "mlf.unquoted-key"};
+constexpr std::array<std::string_view, 11> kLeavesOut = {"ctf.left-out",        "errors-skipped",  "htk.duplicate-key",
+                                                         "htk.too-long",        "join.no-partner", "join.other-length",
+                                                         "kaldi.duplicate-key", "mlf.cut-short",   "mlf.damaged",
+                                                         "mlf.duplicate-key",   "mlf.unquoted-key"};
 
 bool leaves_out(const Source& source) {
   const std::vector<Notice> notices = source.notices();

@@ -49,6 +49,9 @@ TEST(Target, AFileIsNotReplacedByWhatReadingLeavesOfIt) {
   EXPECT_EQ(refusal(*damaged, folder / "out.ctf", to_text), "");
   EXPECT_EQ(refusal(*damaged, folder / "out.ctf", to_text), "") << "not what is read";
 
+  CtfOptions half{.files = {folder.write("half.ctf", "0 |v 1\n1 |t 2\n")}, .streams = {{.name = "v", .dim = 1}}};
+  EXPECT_EQ(refusal(*open_source(half), folder / "half.ctf", to_text), "convert.part-of-source");
+
   const std::string labels =
       "#!MLF!#\n\"*/1.lab\"\n0 200000 0 0\n.\n\"*/2.lab\"\n0 100000 1 1\n.\n\"*/1.lab\"\n0 300000 1 1\n.\n";
   MlfOptions options;

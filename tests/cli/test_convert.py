@@ -216,3 +216,13 @@ def test_a_text_is_not_replaced_without_the_streams_that_were_taken_for_slips(ba
     assert (tmp_path / "a.ctf").read_text() == text
     write("a.ctf", text.replace(" |z 7", ""))
     assert batchfeed(*command, "--force").code == 0
+
+
+def test_a_list_is_not_replaced_without_its_repeated_keys(batchfeed, write, tmp_path):
+    (tmp_path / "f.ark").write_bytes(b"a \0BFV \4\1\0\0\0\0\0\x80\x3f")
+    listed = "a f.ark:2\na f.ark:2\n"
+    write("f.scp", listed)
+    done = batchfeed("convert", "f.scp", "f.scp", "--force")
+    assert done.code != 0 and "part of" in done.err, done.err
+    assert (tmp_path / "f.scp").read_text() == listed
+    assert batchfeed("convert", "f.scp", "g.scp").code == 0
