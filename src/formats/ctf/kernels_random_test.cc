@@ -223,20 +223,25 @@ TEST(Kernel, SeveralBlanksAreTheSameInEveryTier) {
     for (int i = 0; i < 20'000; ++i) {
       const std::uint64_t n = 1 + draw.below(40), shape = draw.below(5), most = 1 + draw.below(12);
       const bool tabs = draw.below(8) == 0;
-      std::string values;
+      std::string values, pairs;
       for (std::uint64_t v = 0; v < n; ++v) {
         std::string number = draw.below(50) == 0 ? draw.with_exponent() : draw.number(shape);
-        values += ' ';
+        std::string blanks = " ";
         for (std::uint64_t blank = draw.below(most); blank > 0; --blank)
-          values += tabs && draw.below(2) == 0 ? '\t' : ' ';
-        values += number;
+          blanks += tabs && draw.below(2) == 0 ? '\t' : ' ';
+        values += blanks + number;
+        pairs += blanks + draw.digits(1 + draw.below(9)) + ':' + number;
         draw.odd(values, 2000);
+        draw.odd(pairs, 2000);
       }
       if (draw.below(3) == 0) values += "   ";
       draw.end(values);
+      draw.end(pairs);
       taken += compare_dense<float>(tier, values, n + 1 - draw.below(3));
       all += n;
       compare_dense<double>(tier, values, n);
+      compare_sparse<float>(tier, pairs, 2'147'483'647, n + 1 - draw.below(3));
+      compare_sparse<double>(tier, pairs, 2'147'483'647, n);
     }
     compare_dense<float>(tier, std::string(200, ' ') + "1" + std::string(200, ' ') + "2\n", 2);
     EXPECT_TRUE(taken * 10 > all * 6 || tier == "scalar") << tier;
@@ -437,60 +442,6 @@ TEST(Kernel, OddBytesAtEveryOffsetAreTheSameInEveryTier) {
           compare_sparse<double>(tier, sample.substr(0, at + odd.size()) + "|7\n", 10'000'000, 100);
         }
       }
-    }
-  }
-}
-
-// The decimals around the middle between two floats, where a careless rounding shows.
-TEST(Kernel, MidpointsRoundAsEverywhere) {
-  for (const std::string& tier : tiers()) {
-    std::mt19937_64 draw(5);
-    for (int i = 0; i < 20'000; ++i) {
-      std::string sample, pairs;
-      for (int v = 0; v < 8; ++v) {
-        // The whole numbers between two floats above 2^24, and their neighbours; shifted by decimals.
-        const std::uint64_t bits = 24 + draw() % 25;
-        std::uint64_t whole = (std::uint64_t{1} << bits) + (draw() & ((std::uint64_t{1} << bits) - 1));
-        whole = (whole >> (bits - 24) << (bits - 24)) + (std::uint64_t{1} << (bits - 24)) / 2 + draw() % 3 - 1;
-        std::string digits = std::to_string(whole);
-        if (draw() % 2 == 0) digits.insert(draw() % (digits.size() + 1), ".");
-        sample += ' ' + digits;
-        pairs += ' ' + std::to_string(v) + ':' + digits;
-      }
-      sample += "\n";
-      pairs += "\n";
-      compare_dense<float>(tier, sample, 8);
-      compare_dense<double>(tier, sample, 8);
-      sample.pop_back();  // the same in blocks that look alike
-      for (int again = 0; again < 3; ++again) sample += sample;
-      compare_dense<float>(tier, sample + "\n", 64);
-      compare_sparse<float>(tier, pairs, 8, 8);
-      compare_sparse<double>(tier, pairs, 8, 8);
-    }
-  }
-}
-
-// Of thirteen decimals, the nearest to the middle between two floats from 1 to 2: of a thousand one is on the other
-// side of it where it is multiplied by 1e-13, which is not exact. They come behind others of that width that any tier
-// reads, so that their form is known.
-TEST(Kernel, MidpointsOfFixedWidthRoundAsEverywhere) {
-  for (const std::string& tier : tiers()) {
-    std::mt19937_64 draw(13);
-    for (int i = 0; i < 2'000; ++i) {
-      std::string values, pairs;
-      const auto append = [&](const std::string& number) {
-        values += ' ' + number;
-        pairs += " 7:" + number;
-      };
-      for (int v = 0; v < 16; ++v) append("1.2000000000000");
-      for (int v = 0; v < 40; ++v) {
-        __extension__ using Wide = unsigned __int128;
-        const Wide middle = (Wide{1} << 24) + 2 * (draw() >> 41) + 1;  // in units of 2^-24
-        const auto nearest = static_cast<std::uint64_t>((middle * 10'000'000'000'000u + (1u << 23)) >> 24);
-        append(std::to_string(nearest).insert(1, "."));
-      }
-      compare_dense<float>(tier, values + "\n", 56);
-      compare_sparse<float>(tier, pairs + "\n", 8, 56);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,60 @@ TEST(Kernel, TakesPlainPairs) {
           " 1:1  2:2 \n", "\t1:1\t2:2\t|", " 1:+1 2:1e3 3:x\n", " 0.5:3 1:1\n", " 12345678901234567890:1\n"}) {
       compare_sparse<float>(tier, sample, 100, 4);
       compare_sparse<double>(tier, sample, 100, 4);
+    }
+  }
+}
+
+// The decimals around the middle between two floats, where a careless rounding shows.
+TEST(Kernel, MidpointsRoundAsEverywhere) {
+  for (const std::string& tier : tiers()) {
+    std::mt19937_64 draw(5);
+    for (int i = 0; i < 20'000; ++i) {
+      std::string sample, pairs;
+      for (int v = 0; v < 8; ++v) {
+        // The whole numbers between two floats above 2^24, and their neighbours; shifted by decimals.
+        const std::uint64_t bits = 24 + draw() % 25;
+        std::uint64_t whole = (std::uint64_t{1} << bits) + (draw() & ((std::uint64_t{1} << bits) - 1));
+        whole = (whole >> (bits - 24) << (bits - 24)) + (std::uint64_t{1} << (bits - 24)) / 2 + draw() % 3 - 1;
+        std::string digits = std::to_string(whole);
+        if (draw() % 2 == 0) digits.insert(draw() % (digits.size() + 1), ".");
+        sample += ' ' + digits;
+        pairs += ' ' + std::to_string(v) + ':' + digits;
+      }
+      sample += "\n";
+      pairs += "\n";
+      compare_dense<float>(tier, sample, 8);
+      compare_dense<double>(tier, sample, 8);
+      sample.pop_back();  // the same in blocks that look alike
+      for (int again = 0; again < 3; ++again) sample += sample;
+      compare_dense<float>(tier, sample + "\n", 64);
+      compare_sparse<float>(tier, pairs, 8, 8);
+      compare_sparse<double>(tier, pairs, 8, 8);
+    }
+  }
+}
+
+// Of thirteen decimals, the nearest to the middle between two floats from 1 to 2: of a thousand one is on the other
+// side of it where it is multiplied by 1e-13, which is not exact. They come behind others of that width that any tier
+// reads, so that their form is known.
+TEST(Kernel, MidpointsOfFixedWidthRoundAsEverywhere) {
+  for (const std::string& tier : tiers()) {
+    std::mt19937_64 draw(13);
+    for (int i = 0; i < 2'000; ++i) {
+      std::string values, pairs;
+      const auto append = [&](const std::string& number) {
+        values += ' ' + number;
+        pairs += " 7:" + number;
+      };
+      for (int v = 0; v < 16; ++v) append("1.2000000000000");
+      for (int v = 0; v < 40; ++v) {
+        __extension__ using Wide = unsigned __int128;
+        const Wide middle = (Wide{1} << 24) + 2 * (draw() >> 41) + 1;  // in units of 2^-24
+        const auto nearest = static_cast<std::uint64_t>((middle * 10'000'000'000'000u + (1u << 23)) >> 24);
+        append(std::to_string(nearest).insert(1, "."));
+      }
+      compare_dense<float>(tier, values + "\n", 56);
+      compare_sparse<float>(tier, pairs + "\n", 8, 56);
     }
   }
 }
