@@ -21,6 +21,7 @@
 #include "formats/ctf/line.h"
 #include "formats/ctf/line_map.h"
 #include "formats/ctf/ranges.h"
+#include "formats/ctf/short_samples.h"
 
 namespace batchfeed::ctf {
 namespace {
@@ -31,6 +32,7 @@ constexpr std::uint64_t kFewOf = 100;  // one in a hundred is few
 // What one range of the file, or all of it, shows of a stream.
 struct Seen {
   Inferred::Stream stream;
+  std::size_t place = 0;                          // among the streams of the range
   std::uint64_t pairs = 0, plain = 0;             // values of either kind
   std::map<std::uint64_t, std::uint64_t> widths;  // how many dense samples had so many values
   std::uint64_t unreadable = 0;                   // samples with something that is no value
@@ -107,6 +109,7 @@ class SampleReader {
   // One sample behind its name, as far as it can be read.
   void read(Seen& seen, const char* p) {
     ++seen.stream.samples;
+    if (take_one_hot(seen, p)) return;
     const std::uint64_t pairs_before = seen.pairs, plain_before = seen.plain;
     std::uint64_t n = 0;
     while (take_many(seen, p, n) && take_some(seen, p, n)) {
@@ -125,6 +128,18 @@ class SampleReader {
   static constexpr std::size_t kRoom = 1024;
   static constexpr std::size_t kSome = 16;
   static constexpr std::uint64_t kMostIndex = 0x7FFFFFFF;
+
+  // A sample of one short pair, as words and labels are written.
+  static bool take_one_hot(Seen& seen, const char* p) {
+    double value = 0;
+    std::int32_t index = 0;
+    if (read_one_hot(p, kMostIndex, value, index) == nullptr) return false;
+    ++seen.pairs;
+    ++seen.with_pairs;
+    seen.indices = std::max(seen.indices, static_cast<std::uint64_t>(index) + 1);
+    seen.add_values(&value, 1);
+    return true;
+  }
 
   // Values or pairs with the kernels. False at the sample's end.
   bool take_many(Seen& seen, const char*& p, std::uint64_t& n) {
@@ -205,7 +220,9 @@ struct Streams {
     if (known != seen.end()) return &known->second;
     if (seen.size() == limits.streams) return nullptr;
     order.emplace_back(name);
-    return &seen.emplace(order.back(), Seen()).first->second;
+    Seen& added = seen.emplace(order.back(), Seen()).first->second;
+    added.place = order.size() - 1;
+    return &added;
   }
 
   // A line with this id; none goes on with the sequence before.
@@ -262,6 +279,8 @@ struct Range {
 Streams read_range(const Range& range, const std::function<void(std::uint64_t)>& passed) {
   Streams streams;
   SampleReader reader;
+  Seen* likely = nullptr;  // the stream behind the last one, in the order of their names
+  std::vector<Seen*> by_place;
   SpareBlock buffer;
   // Behind the first range, the byte before it tells whether a line starts at `begin`.
   const bool inside = range.begin > range.first;
@@ -283,11 +302,16 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
         if (!counted) ++streams.sequences;
         counted = true;
         // A name that is too long stays too long: opening the stream refuses it.
-        Seen* const seen = streams.find(word.substr(0, range.limits.name_bytes + 1), range.limits);
-        if (seen == nullptr) {
-          streams.full_at = blocks.offset_of(p);
-          return streams;
+        Seen* seen = likely;
+        if (likely == nullptr || streams.order[likely->place] != word) {
+          seen = streams.find(word.substr(0, range.limits.name_bytes + 1), range.limits);
+          if (seen == nullptr) {
+            streams.full_at = blocks.offset_of(p);
+            return streams;
+          }
+          if (seen->place == by_place.size()) by_place.push_back(seen);
         }
+        likely = by_place[seen->place + 1 < by_place.size() ? seen->place + 1 : 0];
         seen->met(streams.sequences - 1, blocks.offset_of(p));
         reader.read(*seen, p + 1 + word.size());
       }
