@@ -161,8 +161,9 @@ std::uint64_t FaultLog::column_of(const char* at) const noexcept {
 
 Fault FaultLog::fault(const char* id, const char* at, std::string what, std::string hint, int stream_index) const {
   const std::uint64_t byte = at == nullptr ? sequence_begin_ : offset_of(at);
-  Fault f = at_line(context_.file, id, byte, context_.line_of(byte), at == nullptr ? 1 : column_of(at), std::move(what),
-                    std::move(hint));
+  const std::uint64_t first = byte == context_.first_begin ? context_.before_first + 1 : 1;  // column of a sequence
+  Fault f = at_line(context_.file, id, byte, context_.line_of(byte), at == nullptr ? first : column_of(at),
+                    std::move(what), std::move(hint));
   if (stream_index != Schema::kNone) {
     f.stream = stream(static_cast<std::size_t>(stream_index)).name;
     f.what = "stream '" + f.stream + "'" + of_sequence() + ": " + f.what;
