@@ -54,6 +54,13 @@ TEST(Budget, WhatIsGluedToAnIdMayBeATextId) {
   EXPECT_EQ(Opened("|A 1\n1089-134 |A 1\n", options_for({"A:d1"})).fault().hint, samples) << "there are no ids";
 }
 
+TEST(Budget, LinesThatEndWithCarriageReturnsAreToldOf) {
+  const Opened opened("1 |A 1\r2 |A 2\r", options_for({"A:d1"}));
+  const Fault fault = opened.fault();
+  EXPECT_EQ(fault.at.column, 8u);
+  EXPECT_THAT(fault.hint, HasSubstr("carriage return"));
+}
+
 // In the first line of the data, which may have a margin, byte and column say the same.
 TEST(Budget, APlaceOfASequenceBehindBlanks) {
   const Opened opened("\n \t1 |A 1\n 2 |A 1\n", options_for({"A:d1", "B:d1"}, 2));
