@@ -17,7 +17,7 @@ namespace batchfeed {
 struct FixOptions {
   bool force = false;                // replace an existing target
   std::uint64_t most = 100;          // places kept of each kind of repair
-  std::optional<KeyMode> keys = {};  // text: how ids are compared; unset: as fits the first id
+  std::optional<KeyMode> keys = {};  // text: how ids are compared; unset: as infer_ctf() finds
   bool skip_sequence_ids = false;    // text: each line is a sequence, whatever its id
   Limits limits = {};
   FileSystem file_system = {};  // of the file that is mended; the target is where it is named

@@ -114,7 +114,7 @@ struct Inferred {
   std::map<std::string, FileIdentity> seen = {};  // the files as they were, for CtfOptions::seen
   std::uint64_t sequences = 0;
   bool has_ids = false;
-  bool text_ids = false;  // ids that are no numbers
+  bool text_ids = false;  // most ids are no numbers of 64 bits, or the first begins with no digit
   bool whole_file = true;
 };
 Inferred infer_ctf(const std::string& path, std::uint64_t bytes = ~0ull, const Progress& progress = {},

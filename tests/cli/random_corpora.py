@@ -11,6 +11,7 @@ KEYS = {
     "numbers": lambda n: str(2 * n + 1),
     "words": lambda n: f"utt_{n:03d}",
     "paths": lambda n: f"speaker{n % 3}/utt{n}",
+    "utterances": lambda n: f"{1089 + n // 4}-{n:06d}",  # no numbers, though they begin with digits
     "letters": lambda n: f"ü{n}",
     "none": lambda n: "",
 }

@@ -51,6 +51,7 @@ class StreamCheck {
               .key_text = [this](std::uint64_t key) { return text_ ? key_text_ : std::to_string(key); },
               .line_now = [this] { return line_; },
               .line_at = [this](std::uint64_t) { return first_line_; },
+              .line_mode = options.skip_sequence_ids,
               .trace_level = options.trace_level}) {
     chunk_.reset(schema_.streams());
     tokens_.assign(schema_.size(), 0);

@@ -43,6 +43,36 @@ TEST(Budget, WithoutOneTheFirstErrorFailsWithItsPlace) {
   EXPECT_EQ(opened.fault().at.column, 6u);
 }
 
+TEST(Budget, WhatIsGluedToAnIdMayBeATextId) {
+  const Opened ids("1089-134 |A 1\n", options_for({"A:d1"}));
+  const Fault fault = ids.fault();
+  EXPECT_EQ(fault.id, "ctf.garbage");
+  EXPECT_EQ(fault.at.column, 5u);
+  EXPECT_THAT(fault.hint, HasSubstr("text ids need"));
+  const std::string samples = "samples start with '|' and the name of a stream";
+  EXPECT_EQ(Opened("1089 x |A 1\n", options_for({"A:d1"})).fault().hint, samples);
+  EXPECT_EQ(Opened("|A 1\n1089-134 |A 1\n", options_for({"A:d1"})).fault().hint, samples) << "there are no ids";
+}
+
+TEST(Budget, LinesThatEndWithCarriageReturnsAreToldOf) {
+  const Opened opened("1 |A 1\r2 |A 2\r", options_for({"A:d1"}));
+  const Fault fault = opened.fault();
+  EXPECT_EQ(fault.at.column, 8u);
+  EXPECT_THAT(fault.hint, HasSubstr("carriage return"));
+}
+
+// In the first line of the data, which may have a margin, byte and column say the same.
+TEST(Budget, APlaceOfASequenceBehindBlanks) {
+  const Opened opened("\n \t1 |A 1\n 2 |A 1\n", options_for({"A:d1", "B:d1"}, 2));
+  opened.read();
+  ASSERT_EQ(opened.collector.notices.size(), 2u);
+  EXPECT_EQ(opened.collector.notices[0].fault.at.byte, 3u);
+  EXPECT_EQ(opened.collector.notices[0].fault.at.line, 2u);
+  EXPECT_EQ(opened.collector.notices[0].fault.at.column, 3u);
+  EXPECT_EQ(opened.collector.notices[1].fault.at.byte, 10u);
+  EXPECT_EQ(opened.collector.notices[1].fault.at.column, 1u);
+}
+
 TEST(Budget, RepeatedInputsCostOneErrorASequence) {
   const Opened strict("1 |A 1.0 |B 2.0 |B 3.0\n", options_for({"A:d1", "B:d1"}));
   const Fault fault = strict.fault();

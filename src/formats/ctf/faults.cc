@@ -161,8 +161,9 @@ std::uint64_t FaultLog::column_of(const char* at) const noexcept {
 
 Fault FaultLog::fault(const char* id, const char* at, std::string what, std::string hint, int stream_index) const {
   const std::uint64_t byte = at == nullptr ? sequence_begin_ : offset_of(at);
-  Fault f = at_line(context_.file, id, byte, context_.line_of(byte), at == nullptr ? 1 : column_of(at), std::move(what),
-                    std::move(hint));
+  const std::uint64_t first = byte == context_.first_begin ? context_.before_first + 1 : 1;  // column of a sequence
+  Fault f = at_line(context_.file, id, byte, context_.line_of(byte), at == nullptr ? first : column_of(at),
+                    std::move(what), std::move(hint));
   if (stream_index != Schema::kNone) {
     f.stream = stream(static_cast<std::size_t>(stream_index)).name;
     f.what = "stream '" + f.stream + "'" + of_sequence() + ": " + f.what;
@@ -221,14 +222,23 @@ Fault FaultLog::sample_fault(ScanCode code, std::size_t s, const char* name, con
 void FaultLog::garbage(const char* at, bool front) {
   if (context_.quiet) return;
   const bool id = front && at[0] != '#';
+  const char* before = at;
+  while (before != block_ && is_blank(before[-1])) --before;
+  const bool behind_return = before != block_ && before[-1] == '\r';  // files of old Macs have no other line ends
+  const bool behind_id =
+      !front && at != block_ && is_digit(at[-1]) && !context_.line_mode;  // a text id that begins with digits?
   const auto make = [&] {
-    return fault(
-        id ? "ctf.bad-id" : "ctf.garbage", at,
-        id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at)
-           : "expected '|', found " + quoted(at) + of_sequence(),
-        lookalike_or(token_around(block_, at), at[0] == '#' ? "comments start with '|#'"
-                                               : id ? "the line was added to sequence " + context_.key_text(key_)
-                                                    : "samples start with '|' and the name of a stream"));
+    return fault(id ? "ctf.bad-id" : "ctf.garbage", at,
+                 id ? "expected a sequence id (decimal digits) or '|', found " + quoted(at)
+                    : "expected '|', found " + quoted(at) + of_sequence(),
+                 lookalike_or(token_around(block_, at),
+                              at[0] == '#'    ? "comments start with '|#'"
+                              : behind_return ? "a carriage return alone ends no line; end lines with a line feed"
+                              : id            ? "the line was added to sequence " + context_.key_text(key_)
+                              : behind_id     ? "a blank or '|' ends an id; text ids need "
+                                                "`useNumericSequenceKeys = false`, in a reader with deserializers; "
+                                                "`reader_section()` writes one"
+                                              : "samples start with '|' and the name of a stream"));
   };
   context_.sink->error(id ? "ctf.bad-id" : "ctf.garbage", make);
 }

@@ -58,7 +58,8 @@ class FaultLog {
     std::uint64_t first_begin = 0, before_first = 0;
     // A hole that ends at this byte was reported when the file was opened.
     std::uint64_t told_end = ~0ull;
-    bool quiet = false;  // these sequences were read before: nothing is counted or told again
+    bool line_mode = false;  // ids are passed over
+    bool quiet = false;      // these sequences were read before: nothing is counted or told again
     int trace_level = 1;
   };
   explicit FaultLog(Context context) : context_(std::move(context)), told_short_(context_.schema->size()) {}

@@ -210,6 +210,8 @@ struct Streams {
   std::vector<std::string> order;
   std::uint64_t sequences = 0;    // begun, or gone on with, in the range
   std::string first_id, last_id;  // of them; empty: lines without one at the beginning
+  std::uint64_t words = 0;        // ids of them that are no numbers of 64 bits,
+  bool first_is_word = false;     // and whether the first is one of these
 
   // Where a stream is named that is one too many; nothing behind it was read.
   std::optional<std::uint64_t> full_at;
@@ -225,10 +227,17 @@ struct Streams {
     return &added;
   }
 
-  // A line with this id; none goes on with the sequence before.
-  void line(std::string_view id) {
+  // The line at p; one without an id goes on with the sequence before.
+  void line(const char* p) {
+    const std::string_view id = text_front(p).text();
     if (sequences != 0 && (id.empty() || id == last_id)) return;
-    if (sequences++ == 0) first_id = id;
+    const LineFront number = numeric_front(p);
+    const bool is_word = !id.empty() && (number.overflow || number.text().size() != id.size());
+    words += is_word ? 1 : 0;
+    if (sequences++ == 0) {
+      first_id = id;
+      first_is_word = is_word;
+    }
     last_id = id;
   }
 
@@ -255,6 +264,7 @@ void Streams::add(const Streams& later, bool has_ids, const Limits& limits) {
     if (is_new) known->first_byte = more.first_byte;
   }
   sequences = before + later.sequences;
+  words += later.words - (goes_on && later.first_is_word ? 1 : 0);
   if (later.sequences > 1 || !later.last_id.empty()) last_id = later.last_id;
   full_at = later.full_at;
 }
@@ -294,7 +304,7 @@ Streams read_range(const Range& range, const std::function<void(std::uint64_t)>&
     if (range.stop != range.file.size() && blocks.closed_by_end_of_file() && (inside || !streams.order.empty())) break;
     const char* p = blocks.begin();
     while (p != blocks.end() && blocks.offset_of(p) < range.end) {
-      if (range.has_ids) streams.line(text_front(p).text());
+      if (range.has_ids) streams.line(p);
       bool counted = range.has_ids;
       for (p = find_pipe_or_newline(p); *p == '|'; p = find_pipe_or_newline(p + 1)) {
         if (p[1] == '#' || ends_name(p[1])) continue;
@@ -378,7 +388,6 @@ Inferred infer(const io::File& file, std::uint64_t bytes, const Progress& progre
     }
   }();
   result.has_ids = !start.line_mode;
-  result.text_ids = text_ids;
   const std::uint64_t end = bytes < file.size() - start.begin ? start.begin + bytes : file.size();
   result.whole_file = end == file.size();
 
@@ -389,6 +398,9 @@ Inferred infer(const io::File& file, std::uint64_t bytes, const Progress& progre
   }
   file.expect_unchanged();
   result.sequences = all.sequences;
+  // Those that begin with a digit, as 1089-134686 or 3f2a, would be numbers with something behind them, the same ones
+  // again and again.
+  result.text_ids = text_ids || all.words * 2 > all.sequences;
   for (const std::string& key : all.order) {
     Seen& s = all.seen.find(key)->second;
     s.stream.spec.name = key;

@@ -133,6 +133,23 @@ TEST(Infer, SequencesThatHaveAStream) {
   EXPECT_EQ(lines.streams[1].sequences, 1u);
 }
 
+// What a reader of numbers would take from the front of them comes again and again.
+TEST(Infer, IdsThatBeginWithADigitAreWords) {
+  const ScratchFolder folder;
+  const auto are_words = [&](const std::string& text) {
+    const std::string path = folder.write("t", text);
+    const Inferred one = infer(path);
+    for (const unsigned threads : {2u, 5u, 30u})
+      EXPECT_EQ(infer(path, ~0ull, {}, {.threads = threads, .least_bytes = 1}).text_ids, one.text_ids) << text;
+    return one.text_ids;
+  };
+  EXPECT_TRUE(are_words("1089-134686-0000 |a 1\n1089-134686-0000 |a 2\n1089-134686-0001 |a 3\n"));
+  EXPECT_TRUE(are_words("7 |a 1\n3f2a|a 1\n |a 2\n77b0\t|a 3\n"));
+  EXPECT_TRUE(are_words("18446744073709551616 |a 1\n18446744073709551617 |a 1\n")) << "above 2^64 - 1";
+  EXPECT_FALSE(are_words("1|a 1\n18446744073709551615 |a 1\n007\r\n |a 2\n|a 3\n"));
+  EXPECT_FALSE(are_words("1 |a 1\n1 |a 2\n2x |a 3\n2x |a 4\n2x |a 5\n3 |a 6\n")) << "a slip, in one sequence of three";
+}
+
 TEST(Infer, OneLongLineIsReadByOneRange) {
   testing::CountedFiles files;
   std::string& text = files.content["mem://t.ctf"];

@@ -90,7 +90,7 @@ Inferred kept_or_inferred(const io::File& file, const InferCache& cache, const P
                           const FileSystem& file_system) {
   if (!cache.keep || file.size() == 0) return infer(file, ~0ull, progress, limits);
   const index_cache::Binding binding{
-      .options = "ctf streams 1 " + std::to_string(limits.streams) + ' ' + std::to_string(limits.name_bytes),
+      .options = "ctf streams 2 " + std::to_string(limits.streams) + ' ' + std::to_string(limits.name_bytes),
       .size = file.size(),
       .mtime_ns = file.identity().mtime_ns,
       .fingerprint = index_cache::content_fingerprint(file)};

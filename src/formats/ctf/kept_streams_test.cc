@@ -72,7 +72,7 @@ TEST(KeptStreams, CountAsLongAsNothingIsOdd) {
   const auto pretend = [&] {  // that the file keeps other streams than the data have
     const io::File data(path);
     const index_cache::Binding binding{
-        .options = "ctf streams 1 " + std::to_string(Limits{}.streams) + ' ' + std::to_string(Limits{}.name_bytes),
+        .options = "ctf streams 2 " + std::to_string(Limits{}.streams) + ' ' + std::to_string(Limits{}.name_bytes),
         .size = data.size(),
         .mtime_ns = data.identity().mtime_ns,
         .fingerprint = index_cache::content_fingerprint(data)};

@@ -120,9 +120,31 @@ class Mender {
     if (options_.progress) options_.progress(done, 2 * file_.size());
   }
 
-  void find_runs(std::uint64_t begin) {
+  // Whether the ids would be taken for numbers without a configuration (infer.cc): the first one begins with a digit,
+  // and most of them are no words, as 1089-134686 would be.
+  bool are_numbers(std::uint64_t begin) {
     lines_.seek(begin, file_.size(), 1);
-    numeric_ = options_.keys.value_or(KeyMode::numeric) == KeyMode::numeric;
+    std::uint64_t ids = 0, words = 0;
+    for (std::string last; lines_.next();) {
+      if (lines_.number() % 4096 == 0) tell(0);
+      const std::string_view id = front_of(lines_.text());
+      if (ids == 0 && !behind_margin(lines_.text()).empty() && !is_comment(lines_.text())) {
+        if (id.empty()) return true;  // there are none
+        if (!is_digit(id.front())) return false;
+      }
+      if (id.empty() || id == last) continue;
+      std::uint64_t number = 0;
+      const auto [stop, code] = std::from_chars(id.data(), id.data() + id.size(), number);
+      if (code != std::errc() || stop != id.data() + id.size()) ++words;
+      ++ids;
+      last = id;
+    }
+    return words * 2 <= ids;
+  }
+
+  void find_runs(std::uint64_t begin) {
+    if (!options_.skip_sequence_ids) numeric_ = options_.keys ? *options_.keys == KeyMode::numeric : are_numbers(begin);
+    lines_.seek(begin, file_.size(), 1);
     std::string current;
     bool any = false, with_ids = !options_.skip_sequence_ids;
     while (lines_.next()) {
@@ -130,7 +152,6 @@ class Mender {
       if (!any && !behind_margin(lines_.text()).empty() && !is_comment(lines_.text())) {
         any = true;
         with_ids = with_ids && !front.empty();  // else every line is a sequence
-        if (!options_.keys) numeric_ = front.empty() || is_digit(front.front());
       }
       const std::string_view id = with_ids ? id_of(front, numeric_) : std::string_view();
       if (runs_.empty() || (!id.empty() && id != current)) {

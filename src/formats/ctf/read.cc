@@ -137,6 +137,7 @@ void CtfSource::parse(Run run, Chunk& out, const CountedOnce::Before& counted, s
                 .first_begin = start_.begin,
                 .before_first = start_.begin - start_.line_begin,
                 .told_end = ends_in_nul_ ? file_.size() : ~0ull,
+                .line_mode = start_.line_mode,
                 .quiet = counted.all,
                 .trace_level = trace_level_});
   Parser<T> parser(schema_, !start_.line_mode && text_keys(), log, context_.limits, out.columns);
