@@ -108,6 +108,19 @@ TEST_F(Kaldi, OfACompressedArchiveSaysThatItIs) {
   }
 }
 
+TEST_F(Kaldi, ACheckReadsTheOtherFilesBehindADamagedKey) {
+  check_ = true;
+  options_.name = "x";
+  options_.files = {folder_.write("a.ark", "u " + matrix(1, 1, {1}) + "\nv\n"), folder_.write("b.ark", "w [ 1 x ]\n"),
+                    folder_.write("c.ark", "z " + matrix(1, 1, {3}))};
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(mode_);
+  context.check = true;
+  context.report = [this](const Notice& n) { reported_.push_back(n.fault.id); };
+  EXPECT_EQ(read(*kaldi::open(options_, context)), (std::map<std::string, Rows>{{"u", {{1}}}, {"z", {{3}}}}));
+  EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.key", "kaldi.text"}));
+}
+
 TEST_F(Kaldi, BoundsWhatAFileMaySay) {
   limits_.key_bytes = 4;
   EXPECT_EQ(fault("a.ark", "abcde " + matrix(1, 1, {1})), "limit.key");

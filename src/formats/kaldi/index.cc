@@ -255,8 +255,8 @@ class Builder {
     std::uint64_t at = 0, reported = 0;
     for (;;) {
       const Position start{.file = path, .byte = at, .has_byte = true};
-      const std::optional<std::string> key = named([&] { return read_key(*file, at); });
-      if (!key) return;
+      std::optional<std::string> key;
+      if (!tolerant([&] { key = named([&] { return read_key(*file, at); }); }) || !key) return;
       Item item;
       // Behind a damaged object the next one cannot be found.
       const auto read = [&] { return read_item(*file, at, options_.alignment, context_.limits); };
