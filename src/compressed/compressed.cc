@@ -57,6 +57,11 @@ void fail_damaged(const Stored& file, Codec codec, std::uint64_t byte, const std
        std::string("fetch it again; ") + (codec == Codec::gzip ? "gzip -t" : "zstd -t") + " should say the same");
 }
 
+void fail_seek_table(const Stored& file, std::uint64_t byte, const std::string& why) {
+  fail(file, "compressed.damaged", byte, "the zstd file is damaged near this byte of the compressed file: " + why,
+       "fetch it again; if zstd -d, which does not look at the table, unpacks it, compress that anew");
+}
+
 void fail_truncated(const Stored& file, Codec codec, std::uint64_t unpacked) {
   fail(file, "compressed.truncated", file.size,
        std::string("the ") + name(codec) + " file ends in the middle, after " + std::to_string(unpacked) +

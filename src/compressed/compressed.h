@@ -51,6 +51,8 @@ struct Point {
 
 // These throw Error at a byte of the compressed file; the message says that it is not an unpacked byte.
 [[noreturn]] void fail_damaged(const Stored& file, Codec codec, std::uint64_t byte, const std::string& why);
+// Of zstd; what it says may be wrong while the frames are sound.
+[[noreturn]] void fail_seek_table(const Stored& file, std::uint64_t byte, const std::string& why);
 [[noreturn]] void fail_truncated(const Stored& file, Codec codec, std::uint64_t unpacked);
 [[noreturn]] void fail_trailing(const Stored& file, Codec codec, std::uint64_t byte);
 [[noreturn]] void fail_limit(const Stored& file, const std::string& what, const char* limit);

@@ -397,7 +397,9 @@ TEST(SeekTable, ThatDoesNotFitIsTold) {
   const auto with = [&](std::size_t at, char value) {
     std::string bytes = good;
     bytes[at] = static_cast<char>(bytes[at] ^ value);
-    return fault_of(bytes).id;
+    const Fault fault = fault_of(bytes);
+    EXPECT_EQ(fault.hint.find("zstd -t"), std::string::npos) << "which finds nothing wrong";
+    return fault.id;
   };
   EXPECT_EQ(with(good.size() - 6, 1), "compressed.damaged");  // number of frames, its highest byte
   EXPECT_EQ(with(good.size() - 5, 4), "compressed.damaged");  // reserved bit

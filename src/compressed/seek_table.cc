@@ -29,7 +29,7 @@ std::optional<SeekTable> read_seek_table(const Stored& file) {
   const auto descriptor = std::to_integer<unsigned>(footer[4]);
   const std::uint64_t frames = u32(footer.data()), each = (descriptor & 0x80) != 0 ? 12 : 8;
   const std::uint64_t bytes = frames * each;  // below 2^36
-  const auto bad = [&](const char* why) { fail_damaged(file, Codec::zstd, file.size - kFooter, why); };
+  const auto bad = [&](const char* why) { fail_seek_table(file, file.size - kFooter, why); };
   if ((descriptor & 0x7C) != 0) bad("its seek table has bits that mean nothing");
   if (bytes > file.size - kHeader - kFooter) bad("its seek table lists more frames than the file can hold");
   const std::uint64_t begin = file.size - kFooter - bytes - kHeader;

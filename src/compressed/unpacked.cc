@@ -186,7 +186,7 @@ std::unique_ptr<Decoder> Unpacked::take(const Stored& file, std::uint64_t offset
 // end where the seek table says.
 std::size_t Unpacked::decode_frame(const Stored& file, Decoder& decoder, std::span<std::byte> out) const {
   const auto disagree = [&] {
-    fail_damaged(file, codec_, point_before(decoder.at()).compressed, "its seek table and its frames do not agree");
+    fail_seek_table(file, point_before(decoder.at()).compressed, "its seek table and its frames do not agree");
   };
   const auto by_compressed = [](const Point& a, const Point& b) { return a.compressed < b.compressed; };
   if (decoder.at_point()) {

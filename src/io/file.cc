@@ -303,6 +303,15 @@ void fail_at(const File& file, std::uint64_t byte, const char* id, std::string w
                     .hint = std::move(hint)});
 }
 
+Fault of_archive(Fault fault, const File& file) {
+  if (fault.kind != FaultKind::format && fault.kind != FaultKind::limit) return fault;
+  const compressed::Codec codec = codec_of(file);
+  if (codec == compressed::Codec::none) return fault;
+  fault.hint =
+      std::string("this is a ") + compressed::name(codec) + " file; unpack it: archives are not read compressed";
+  return fault;
+}
+
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,
                        const FileSystem& file_system, const Limits* unpack) {
   const File file = unpack != nullptr ? File(path, file_system, *unpack) : File(path, file_system);

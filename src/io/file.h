@@ -99,6 +99,10 @@ class File {
 [[noreturn]] void fail_at(const File& file, std::uint64_t byte, const char* id, std::string what,
                           std::string hint = {});
 
+// A fault of an archive, which is read as it is stored; if it is compressed, the hint says so, as the fault is about
+// the compressed bytes then.
+Fault of_archive(Fault fault, const File& file);
+
 // Whole content, for small files (configurations, lists, caches); with `unpack` that of a compressed file unpacked.
 // Error(limit) above `limit` bytes.
 std::string read_whole(const std::string& path, std::uint64_t limit, const char* limit_name,

@@ -155,6 +155,18 @@ TEST_F(FixBinary, TheChunkTableIsComputed) {
   EXPECT_EQ(mend_changed(good_.size() - 8, "\x05"), Done{"fix.header-place 1"});
 }
 
+TEST_F(FixBinary, WhatStandsBehindTheChunkTableIsRemoved) {
+  for (const std::size_t more : {1u, 16u, 40u}) {
+    std::string bad = good_;
+    bad.insert(bad.size() - 8, more, 'x');
+    const std::vector<Fix> fixes = fix_file(folder_.write("bad.cbf", bad), folder_ / "mended.cbf", {.force = true});
+    ASSERT_EQ(fixes.size(), 1u);
+    EXPECT_EQ(fixes[0].id, "fix.chunk-table");
+    EXPECT_EQ(fixes[0].places.at(0).byte, good_.size() - 8);
+    EXPECT_TRUE(content_of(folder_ / "mended.cbf") == good_);
+  }
+}
+
 TEST_F(FixBinary, EntriesAreSortedSampleBySample) {
   // The entries 3:1 and 7:2 of two sequences are swapped, so that indices descend.
   const std::string in_order = "\1\0\0\0\2\0\0\0\0\0\x80\x3f\0\0\0\x40\3\0\0\0\7\0\0\0"s;

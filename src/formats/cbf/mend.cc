@@ -34,7 +34,7 @@ class Mender {
     if (first != kMagic) copy_.give_up(0, "it does not begin as a binary corpus");
     const std::uint64_t trailer_at = file_.size() - kTrailerBytes;
     const auto said = Feed(file_, trailer_at, file_.size(), scratch_).get<std::uint64_t>();
-    std::optional<Found> found = header_at(said);
+    std::optional<Found> found = header_at(said, true);
     if (!found) {
       found = search();
       copy_.note(header_, trailer_at);
@@ -43,15 +43,16 @@ class Mender {
     write(*found);
     file_.expect_unchanged();
     std::vector<Fix> out;
-    for (Fix* fix : {&header_, &offsets_, &samples_, &sorted_}) {
+    for (Fix* fix : {&header_, &table_, &offsets_, &samples_, &sorted_}) {
       if (fix->count != 0) out.push_back(std::move(*fix));
     }
     return out;
   }
 
  private:
-  // The header, if one stands at this byte and reaches to the trailer exactly.
-  std::optional<Found> header_at(std::uint64_t at) {
+  // The header, if one stands at this byte and reaches to the trailer exactly; or, if the trailer leads to it and so it
+  // is no chance, leaves bytes behind its table, which readers ignore.
+  std::optional<Found> header_at(std::uint64_t at, bool is_said = false) {
     const std::uint64_t end = file_.size() - kTrailerBytes;
     if (at < kPrefixBytes || at > end - kHeaderBytes) return {};
     Feed feed(file_, at, end, scratch_);
@@ -72,7 +73,9 @@ class Mender {
       stream.element = element == 0 ? Element::f32 : Element::f64;
       stream.dim = feed.get<std::uint32_t>();
     }
-    if (feed.left() != std::uint64_t{chunks} * kRowBytes) return {};
+    const std::uint64_t table = std::uint64_t{chunks} * kRowBytes;
+    if (feed.left() < table || (feed.left() > table && !is_said)) return {};
+    if (feed.left() > table) copy_.note(table_, feed.at() + table);
     out.rows_at = feed.at();
     out.rows.resize(chunks);
     for (TableRow& row : out.rows)
@@ -201,6 +204,7 @@ class Mender {
   const FixOptions& options_;
   MendedCopy copy_;
   Buffer<std::byte> scratch_;
+  Fix table_{.id = "fix.chunk-table", .what = "bytes behind the chunk table removed"};
   Fix header_{.id = "fix.header-place", .what = "place of the header found and written"};
   Fix offsets_{.id = "fix.chunk-offset", .what = "offset of a chunk computed"};
   Entries entries_;

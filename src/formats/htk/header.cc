@@ -7,7 +7,6 @@
 #include "base/counted.h"
 #include "base/cursor.h"
 #include "base/hex.h"
-#include "compressed/compressed.h"
 
 namespace batchfeed::htk {
 namespace {
@@ -165,15 +164,7 @@ Header read_header(const io::File& file) {
   try {
     return htk_header(file);
   } catch (const Error& error) {
-    std::array<std::byte, compressed::kHeadBytes> head;
-    if (error.fault().kind != FaultKind::format || file.size() < head.size()) throw;
-    file.read(0, head);
-    const compressed::Codec codec = compressed::codec_of(head);
-    if (codec == compressed::Codec::none) throw;
-    Fault fault = error.fault();
-    fault.hint =
-        std::string("this is a ") + compressed::name(codec) + " file; unpack it: archives are not read compressed";
-    throw Error(std::move(fault));
+    throw Error(io::of_archive(error.fault(), file));
   }
 }
 

@@ -85,6 +85,42 @@ TEST_F(Kaldi, LocatesDamage) {
   EXPECT_THROW(kaldi::open({.files = {"a.ark"}}, {}), Error);  // kaldi.no-name
 }
 
+// As alignments mostly are: ali.1.gz.
+TEST_F(Kaldi, OfACompressedArchiveSaysThatItIs) {
+  const auto hint = [&](const std::string& name, const std::string& content) {
+    try {
+      open(name, content);
+    } catch (const Error& e) {
+      return e.fault().hint;
+    }
+    return std::string();
+  };
+  for (const bool alignment : {false, true}) {
+    options_.alignment = alignment;
+    options_.dim = 9;
+    for (const auto& [head, codec] : {std::pair("\x1f\x8b\x08\x01", "gzip"), std::pair("\x28\xb5\x2f\xfd", "zstd")}) {
+      const std::string expected =
+          std::string("this is a ") + codec + " file; unpack it: archives are not read compressed";
+      const std::string damage[] = {std::string(30, '\0'), std::string(30, 'x') + " x", std::string(99999, 'x')};
+      for (const std::string& behind : damage) EXPECT_EQ(hint("a.ark", head + behind), expected);
+      EXPECT_EQ(hint("l.scp", "u " + (folder_ / "a.ark") + ":3\n"), expected);
+    }
+  }
+}
+
+TEST_F(Kaldi, ACheckReadsTheOtherFilesBehindADamagedKey) {
+  check_ = true;
+  options_.name = "x";
+  options_.files = {folder_.write("a.ark", "u " + matrix(1, 1, {1}) + "\nv\n"), folder_.write("b.ark", "w [ 1 x ]\n"),
+                    folder_.write("c.ark", "z " + matrix(1, 1, {3}))};
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(mode_);
+  context.check = true;
+  context.report = [this](const Notice& n) { reported_.push_back(n.fault.id); };
+  EXPECT_EQ(read(*kaldi::open(options_, context)), (std::map<std::string, Rows>{{"u", {{1}}}, {"z", {{3}}}}));
+  EXPECT_EQ(reported_, (std::vector<std::string>{"kaldi.key", "kaldi.text"}));
+}
+
 TEST_F(Kaldi, BoundsWhatAFileMaySay) {
   limits_.key_bytes = 4;
   EXPECT_EQ(fault("a.ark", "abcde " + matrix(1, 1, {1})), "limit.key");

@@ -194,9 +194,9 @@ class Builder {
       count();
       if (length > kLong) texts.found.emplace(offset, item);
       return item;
-    } catch (const Error&) {
+    } catch (const Error& e) {
       count();
-      throw;
+      throw Error(io::of_archive(e.fault(), *file));
     }
   }
 
@@ -245,14 +245,22 @@ class Builder {
   void read_ark(const std::string& path) {
     const std::uint32_t number = file_number(path, {.file = path});
     const auto file = cache_.open(number);
+    const auto named = [&](auto&& part) {
+      try {
+        return part();
+      } catch (const Error& e) {
+        throw Error(io::of_archive(e.fault(), *file));
+      }
+    };
     std::uint64_t at = 0, reported = 0;
     for (;;) {
       const Position start{.file = path, .byte = at, .has_byte = true};
-      const std::optional<std::string> key = read_key(*file, at);
-      if (!key) return;
+      std::optional<std::string> key;
+      if (!tolerant([&] { key = named([&] { return read_key(*file, at); }); }) || !key) return;
       Item item;
       // Behind a damaged object the next one cannot be found.
-      if (!tolerant([&] { item = read_item(*file, at, options_.alignment, context_.limits); })) return;
+      const auto read = [&] { return read_item(*file, at, options_.alignment, context_.limits); };
+      if (!tolerant([&] { item = named(read); })) return;
       tolerant([&] { add(*key, start, number, at, item, nullptr); });
       at = item.end;
       if (context_.progress && at - reported > (16u << 20)) context_.progress(reported = at, file->size());

@@ -50,12 +50,13 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
   if (waiting_.size() == WaitingNames::kMany) take_waiting();
   const std::optional<std::uint64_t> number = names_.add(key);
   if (!number) {
-    throw Error(Fault{.kind = FaultKind::format,
-                      .id = "mlf.numeric-key",
-                      .at = at,
-                      .what = "key '" + std::string(key) + "' does not begin with a number, 0 to 18446744073709551615",
-                      .hint = "set `useNumericSequenceKeys = false`",
-                      .stream = options_.name});
+    Fault fault{.kind = FaultKind::format,
+                .id = "mlf.numeric-key",
+                .at = at,
+                .what = "key '" + std::string(key) + "' does not begin with a number, 0 to 18446744073709551615",
+                .hint = "set `useNumericSequenceKeys = false`",
+                .stream = options_.name};
+    return refuse(std::move(fault));
   }
   room_->take(sizeof(IndexEntry) + io::IndexRoom::kKey + key.size(), at);
   const IndexEntry entry{.key = *number,
@@ -170,6 +171,12 @@ void IndexBuilder::skip(Fault fault) {
   }
 }
 
+void IndexBuilder::refuse(Fault fault) {
+  fault.stream = options_.name;
+  if (!context_.check) throw Error(std::move(fault));
+  faults_.error(std::move(fault));
+}
+
 void IndexBuilder::drop_duplicates() {
   // The entries whose key has occurred before.
   const std::vector<std::size_t> repeated = repeats(index_.entries, [](const auto& e) { return e.key; });
@@ -191,8 +198,11 @@ void IndexBuilder::drop_duplicates() {
                 .at = {.file = paths_[file - 1], .byte = e->begin, .line = e->aux, .has_byte = true},
                 .what = "utterance '" + context_.keys->text(e->key) + "' occurs here a second time",
                 .hint = options_.legacy ? "remove one of them" : "the first one is used"};
-    if (options_.legacy) throw Error(std::move(fault));
-    skip(std::move(fault));
+    if (options_.legacy) {
+      refuse(std::move(fault));
+    } else {
+      skip(std::move(fault));
+    }
   }
   begin_files(index_.entries.size());
   index_.entries = std::move(kept);
@@ -207,7 +217,7 @@ void IndexBuilder::repeat_file(const io::File& file, std::size_t earlier) {
               .at = {.file = file.path()},
               .what = "the file is listed a second time, with all its utterances",
               .hint = options_.legacy ? "list it once" : "each is used once"};
-  if (options_.legacy) throw Error(std::move(fault));
+  if (options_.legacy) return refuse(std::move(fault));
   for (Count& c : counts_) {
     if (fault.id == c.id) c.n += utterances - 1;
   }

@@ -79,6 +79,7 @@ class IndexBuilder {
   void check(const IndexEntry& entry, const Position& at);
   // Gives the waiting utterances the keys of their names, and moves them to index_.
   void take_waiting();
+  void refuse(Fault fault);  // throws it, or reports it in check mode
   void drop_duplicates();
   void cut();
 

@@ -96,6 +96,7 @@ TEST_F(Mlf, ReadsAFileThatIsListedAgainOnce) {
   ASSERT_EQ(reported_.size(), 1u);
   EXPECT_THAT(reported_[0].what, HasSubstr("listed a second time"));
   options_.legacy = true;
+  check_ = false;
   EXPECT_THROW(open(), Error);
 }
 
@@ -323,6 +324,34 @@ TEST_F(Mlf, NumbersKeysOnRequest) {
   std::vector<SequenceInfo> table;
   mlf::open(options_, context)->sequences(0, table);
   EXPECT_EQ(table[0].key, 7u);
+}
+
+TEST_F(Mlf, ACheckFindsEveryKeyThatIsNotANumber) {
+  options_.files = {folder_.write("m", one("0 1 a\n", "x.lab") + one("0 2 a\n", "7.lab") + one("0 1 a\n", "y.lab"))};
+  OpenContext context;
+  context.keys = std::make_shared<KeyTable>(KeyMode::numeric);
+  context.check = true;
+  std::vector<std::uint64_t> lines;
+  context.report = [&](const Notice& n) {
+    EXPECT_EQ(n.fault.id, "mlf.numeric-key");
+    lines.push_back(n.fault.at.line);
+  };
+  const auto source = mlf::open(options_, context);
+  EXPECT_EQ(lines, (std::vector<std::uint64_t>{2, 10}));
+  EXPECT_EQ(source->chunks().at(0).samples, 2u);
+}
+
+TEST_F(Mlf, ACheckFindsEveryRepeatedKeyOfTheLegacyReader) {
+  options_.legacy = check_ = true;
+  options_.files = {folder_.write("m", one("0 1 a\n", "u") + one("0 2 a\n", "v") + one("0 1 a\n", "u") +
+                                           one("0 1 a\n", "v") + one("0 3 a\n", "w"))};
+  options_.files.push_back(options_.files.front());
+  const auto source = open();
+  ASSERT_EQ(reported_.size(), 3u);  // of the second file once
+  for (const Fault& fault : reported_) EXPECT_EQ(fault.id, "mlf.duplicate-key");
+  EXPECT_EQ(reported_[1].at.line, 10u);
+  EXPECT_EQ(reported_[2].at.line, 14u);
+  EXPECT_EQ(source->chunks().at(0).samples, 6u);
 }
 
 }  // namespace
