@@ -213,6 +213,11 @@ std::uint64_t bind_frames_window(Binder& binder, const Section& reader) {
   }
   if (same_word(value->text.bytes(), "auto")) return kWholeSet;
   if (same_word(value->text.bytes(), "none")) return 0;
+  if (value->text.bytes().find_first_of("0123456789") == std::string_view::npos) {
+    binder.fail(*value, "bad-int",
+                value->path + ": expected auto, none or a number of samples, found " + quoted(value->text.bytes()),
+                "what is true elsewhere is \"auto\" here, and false is \"none\"");
+  }
   return std::min(parse_size(binder.doc(), value->text, value->path), kWholeSet);
 }
 
