@@ -42,5 +42,21 @@ TEST(ConfigHints, SpeechReadersNameTheWordsThatRandomizeTakes) {
   }
 }
 
+// The module of the text format was advised for every type, and refused in the next run.
+TEST(ConfigHints, ALackingModuleIsThatOfTheType) {
+  const auto element = [](const char* keys) {
+    return told("reader=[ | deserializers=([ | " + std::string(keys) + "]) ]");
+  };
+  EXPECT_EQ(element("type=HTKMLFDeserializer"),
+            "c.cntk:2:16: reader.deserializers[0].module: a value is required; hint: write module = "
+            "\"HTKDeserializers\"\n");
+  EXPECT_EQ(element("type=CNTKBinaryFormatDeserializer;modul=CNTKBinaryReader"),
+            "c.cntk:2:16: reader.deserializers[0].module: a value is required; hint: write module = "
+            "\"CNTKBinaryReader\"; 'modul' is no key of it\n");
+  EXPECT_EQ(element("module=CNTKTextFormatReader;tpye=CNTKTextFormatDeserializer"),
+            "c.cntk:2:16: reader.deserializers[0].type: a value is required; hint: write type = "
+            "\"CNTKTextFormatDeserializer\"; 'tpye' is no key of it\n");
+}
+
 }  // namespace
 }  // namespace batchfeed::config
