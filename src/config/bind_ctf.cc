@@ -152,7 +152,7 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
   // A deserializer inherits no keys from enclosing sections. A key that it lacks is taken from the reader's
   // section, except keys that change chunks or sequences, as in the reference.
   const auto owner = [&](std::string_view key) -> const Section& {
-    return pushed != nullptr && !section.has(key) ? *pushed->reader : section;
+    return pushed != nullptr && !section.has(key) && pushed->reader->has(key) ? *pushed->reader : section;
   };
   out.skip_sequence_ids = binder.flag(section, "skipSequenceIds", false, reach);
   out.max_errors =

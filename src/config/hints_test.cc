@@ -58,5 +58,31 @@ TEST(ConfigHints, ALackingModuleIsThatOfTheType) {
             "\"CNTKTextFormatDeserializer\"; 'tpye' is no key of it\n");
 }
 
+// `config show` gave one key two values, that of the reader and the default of a deserializer that did not take it
+// over, and defaults of keys that a deserializer has no use for.
+TEST(ConfigHints, WhatIsShownOfAKeyIsTheValueThatIsUsed) {
+  const auto shown = [](const std::string& around, const std::string& inside, const std::string& element) {
+    World world(
+        "maxErrors=" + around + " | reader=[ | randomize=false | " + inside +
+        " | deserializers=([type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=a;" + element +
+        "; input=[A=[dim=1;format=dense]]]:[type=CNTKTextFormatDeserializer;module=CNTKTextFormatReader;file=b; "
+        "input=[B=[dim=1;format=dense]]])]");
+    const LoadedConfig config = world.bind();
+    std::string out;
+    for (const ResolvedValue& value : config.resolved) {
+      for (const char* key : {".maxErrors", ".traceLevel", ".randomize", ".keepDataInMemory"})
+        if (value.path.ends_with(key)) out += value.path.substr(7) + '=' + value.value + ' ';
+    }
+    for (const SourceOptions& source : config.setup.sources)
+      out += std::to_string(std::get<CtfOptions>(source).max_errors) + ' ';
+    return out;
+  };
+  EXPECT_EQ(shown("4", "", "maxErrors=1"),
+            "maxErrors=4 randomize=false deserializers[0].maxErrors=1 traceLevel=1 keepDataInMemory=false "
+            "deserializers[1].maxErrors=0 1 0 ");
+  EXPECT_EQ(shown("4", "maxErrors=5;keepDataInMemory=true", "randomize=true"),
+            "maxErrors=5 randomize=false traceLevel=1 deserializers[0].randomize=true keepDataInMemory=true 5 5 ");
+}
+
 }  // namespace
 }  // namespace batchfeed::config
