@@ -21,7 +21,8 @@ std::string told(World& world) {
   } catch (const Error& error) {
     fault = error.fault().text() + '\n';
   }
-  for (const Notice& notice : world.notices) out += '~' + notice.fault.text() + '\n';
+  for (const Notice& notice : world.notices)
+    if (notice.severity == Severity::warning) out += '~' + notice.fault.text() + '\n';
   return out + fault;
 }
 
@@ -82,6 +83,26 @@ TEST(ConfigHints, WhatIsShownOfAKeyIsTheValueThatIsUsed) {
             "deserializers[1].maxErrors=0 1 0 ");
   EXPECT_EQ(shown("4", "maxErrors=5;keepDataInMemory=true", "randomize=true"),
             "maxErrors=5 randomize=false traceLevel=1 deserializers[0].randomize=true keepDataInMemory=true 5 5 ");
+}
+
+// Half of the files, of the sizes or of the digits were lost: some silently, some with the advice to remove the rest.
+TEST(ConfigHints, RestsOfListsAndNumbersAreToldAsSuch) {
+  const auto one = [](const std::string& keys, const std::string& dim = "1") {
+    return told("t=[ | " + keys + " | reader=[ | input=[A=[format=dense;dim=" + dim + "]] | ] | ]");
+  };
+  const std::string advice =
+      "; hint: ',' and ';' end a value, and so do quotes and brackets: put a list in ( ), with ':' between its "
+      "elements, and no separator into a number\n";
+  const auto rest = [&](const std::string& place, const std::string& key) {
+    return "~c.cntk:" + place + ": this belongs to no value any more and is taken as a key of its own: '" + key + "'" +
+           advice;
+  };
+  EXPECT_EQ(one("reader=[file=a];minibatchSize=256,512"), rest("2:35", "512"));
+  EXPECT_EQ(one("reader=[file=a]", "2,000"), rest("4:30", "000"));
+  EXPECT_EQ(one("reader=[files=\"a\":\"b\"]"), rest("2:18", ":"));
+  EXPECT_EQ(one("reader=[files=\"a\" : b]"), rest("2:19", ": b"));
+  EXPECT_EQ(one("reader=[files=(\"a\":\"b\")]"), "");
+  EXPECT_EQ(one("reader=[file=a];1x1=[2=3];a:b=4;minibatchSize=256:512*3"), "");
 }
 
 }  // namespace
