@@ -58,6 +58,7 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
              "give one of them another name, and its old name as alias");
   }
   const Section& section = input.child(entry.key);
+  binder.check_keys(section, "CNTKTextFormatReader.input.STREAM");  // first: a key that is missing may be misspelt
   StreamSpec stream;
   stream.name = entry.key;
   const auto dim = binder.value(section, "dim", Reach::own);
@@ -92,7 +93,6 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
     binder.fail(*transforms, "unsupported", transforms->path + ": streams of a text file have no transforms",
                 "remove it; transforms belong to image readers, which batchfeed does not have");
   }
-  binder.check_keys(section, "CNTKTextFormatReader.input.STREAM");
   return stream;
 }
 

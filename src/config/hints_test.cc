@@ -105,5 +105,29 @@ TEST(ConfigHints, RestsOfListsAndNumbersAreToldAsSuch) {
   EXPECT_EQ(one("reader=[file=a];1x1=[2=3];a:b=4;minibatchSize=256:512*3"), "");
 }
 
+// Where a required key was misspelt it was told as missing, and not which word was no key.
+TEST(ConfigHints, AMisspeltKeyIsToldWhereItIsMissed) {
+  const auto expect = [](const std::string& text, const char* fault, const char* word) {
+    const std::string all = told(text);
+    EXPECT_NE(all.find(fault), std::string::npos) << all;
+    EXPECT_NE(all.find(std::string("hint: did you mean '") + word + "'?"), std::string::npos) << all;
+  };
+  expect("reader=[file=a;input=[A=[dim=1;fromat=dense]]]", "'format' is missing", "format");
+  const auto element = [](const std::string& kind, const std::string& keys) {
+    return "reader=[deserializers=([type=HTKFeatureDeserializer;module=HTKDeserializers;input=[f=[dim=4;scpFile=s]]]: "
+           "[type=" +
+           kind + "Deserializer;module=HTKDeserializers;" + keys + "])]";
+  };
+  expect(element("HTKFeature", "inptu=[g=[dim=4;scpFile=s]]"), "[1].input: a value", "input");
+  expect(element("HTKFeature", "input=[g=[dim=4;scpFlie=s]]"), "g.scpFile: a value", "scpFile");
+  expect(element("HTKMLF", "inptu=[l=[dim=4;mlfFile=s]]"), "[1].input: a value", "input");
+  expect(element("HTKMLF", "input=[l=[dim=4;mlfFlie=s]]"), "l.mlfFile: a value", "mlfFile");
+  for (const char* kind : {"HTKMLFReader", "HTKDeserializers"}) {
+    const std::string begin = "reader=[readerType=" + std::string(kind) + ";useMersenneTwisterRand=true | ";
+    expect(begin + "f=[dmi=2;scpFile=a];l=[labelDim=2;mlfFile=b]]", "f.dim: a value", "dim");
+    expect(begin + "f=[dim=2;scpFile=a];l=[lableDim=2;mlfFile=b]]", "l.labelDim: a value", "labelDim");
+  }
+}
+
 }  // namespace
 }  // namespace batchfeed::config
