@@ -92,13 +92,20 @@ int run_check(const ConfigArguments& a, Console& console) {
   const Report report = [&](const Notice& notice) {
     if (told.insert(notice.fault.text()).second) found.push_back(notice);
   };
-  const std::vector<std::string> sections = check_config(a.request(report));
-  if (sections.empty()) {
-    throw Error(Fault{.kind = FaultKind::config,
-                      .id = "config.no-reader",
-                      .at = {.file = a.files.front()},
-                      .what = "no reader section found",
-                      .hint = "a section with the key readerType is one"});
+  std::vector<std::string> sections;
+  try {
+    sections = check_config(a.request(report));
+    if (sections.empty()) {
+      throw Error(Fault{.kind = FaultKind::config,
+                        .id = "config.no-reader",
+                        .at = {.file = a.files.front()},
+                        .what = "no reader section found",
+                        .hint = "a section with the key readerType is one"});
+    }
+  } catch (const Error&) {  // what was noticed before may say why, as of an include that is none
+    for (const Notice& notice : found)
+      if (notice.severity != Severity::error) console.notice(notice);
+    throw;
   }
   const auto count = [&](Severity severity) {
     return static_cast<std::uint64_t>(

@@ -30,12 +30,24 @@ constexpr std::array kTypes = {
     Type{"HTKMLFBinaryDeserializer", "HTKDeserializers", "Cntk.Deserializers.HTK", Kind::mlf_binary},
 };
 
+// What to advise where an element lacks `key`: "write ...", or the key of it that was misspelt.
+std::string hint_of_missing(const Section& element, std::string_view key, std::string_view value) {
+  Nearest nearest(key, 3);
+  if (!element.has(key))
+    for (const auto& [_, entry] : element.entries()) nearest.offer(entry.key);
+  const std::string write = "write " + std::string(key) + " = \"" + std::string(value) + '"';
+  return nearest.best().empty() ? write : write + "; " + quoted(nearest.best()) + " is no key of it";
+}
+
 const Type& type_of(Binder& binder, const Section& element) {
   Document& doc = binder.doc();
-  const std::string name = binder.required(element, "type", Reach::own, "write type = \"CNTKTextFormatDeserializer\"");
-  const std::string module = binder.required(element, "module", Reach::own, "write module = \"CNTKTextFormatReader\"");
-  const Value value = *element.own("type");
+  const std::string name =
+      binder.required(element, "type", Reach::own, hint_of_missing(element, "type", kTypes[0].name));
   const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == name; });
+  const std::string module =
+      binder.required(element, "module", Reach::own,
+                      hint_of_missing(element, "module", (type == kTypes.end() ? kTypes.begin() : type)->module));
+  const Value value = *element.own("type");
   if (type == kTypes.end()) {
     std::string hint =
         "known are CNTKTextFormatDeserializer, CNTKBinaryFormatDeserializer, HTKFeatureDeserializer, "

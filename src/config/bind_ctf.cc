@@ -58,6 +58,7 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
              "give one of them another name, and its old name as alias");
   }
   const Section& section = input.child(entry.key);
+  binder.check_keys(section, "CNTKTextFormatReader.input.STREAM");  // first: a key that is missing may be misspelt
   StreamSpec stream;
   stream.name = entry.key;
   const auto dim = binder.value(section, "dim", Reach::own);
@@ -92,7 +93,6 @@ StreamSpec bind_stream(Binder& binder, const Section& input, const Entry& entry)
     binder.fail(*transforms, "unsupported", transforms->path + ": streams of a text file have no transforms",
                 "remove it; transforms belong to image readers, which batchfeed does not have");
   }
-  binder.check_keys(section, "CNTKTextFormatReader.input.STREAM");
   return stream;
 }
 
@@ -152,7 +152,7 @@ CtfOptions bind_ctf_source(Binder& binder, const Section& section, const PushedD
   // A deserializer inherits no keys from enclosing sections. A key that it lacks is taken from the reader's
   // section, except keys that change chunks or sequences, as in the reference.
   const auto owner = [&](std::string_view key) -> const Section& {
-    return pushed != nullptr && !section.has(key) ? *pushed->reader : section;
+    return pushed != nullptr && !section.has(key) && pushed->reader->has(key) ? *pushed->reader : section;
   };
   out.skip_sequence_ids = binder.flag(section, "skipSequenceIds", false, reach);
   out.max_errors =

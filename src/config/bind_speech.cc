@@ -129,6 +129,7 @@ void add_features(Binder& binder, const Section& reader, const Streams& streams,
   const std::uint64_t longest = common.legacy ? binder.small_count(reader, "maxUtteranceLength", 10000) : 0;
   binder.each(streams.features, [&](const SpeechStream& one) {
     const Section& section = *one.section;
+    binder.check_keys(section, "speech.FEATURES", {}, common.reader());
     HtkOptions out = bind_feature(binder, section, one.key);
     check_type(binder, section, false);
     check_expansion(binder, section, out, &one == streams.features.data(), common.legacy);
@@ -147,7 +148,6 @@ void add_features(Binder& binder, const Section& reader, const Streams& streams,
       out.max_utterance_frames = std::min(out.max_utterance_frames, longest);
     }
     setup.sources.emplace_back(std::move(out));
-    binder.check_keys(section, "speech.FEATURES", {}, common.reader());
   });
 }
 
@@ -162,6 +162,7 @@ void bind_targets(Binder& binder, const Section& section, MlfOptions& out) {
 void add_labels(Binder& binder, const Streams& streams, const Common& common, Setup& setup) {
   binder.each(streams.labels, [&](const SpeechStream& one) {
     const Section& section = *one.section;
+    binder.check_keys(section, "speech.LABELS", {}, common.reader());
     MlfOptions out = bind_label(binder, section, one.key, common.legacy);
     check_type(binder, section, true);
     common.set(out);
@@ -178,7 +179,6 @@ void add_labels(Binder& binder, const Streams& streams, const Common& common, Se
       out.cache_index = binder.flag(section, "cacheIndex", false);
     }
     setup.sources.emplace_back(std::move(out));
-    binder.check_keys(section, "speech.LABELS", {}, common.reader());
   });
 }
 

@@ -273,7 +273,7 @@ bool is_of_another(const ConfigKey& key, std::string_view reader) {
 void Binder::check_keys(const Section& section, std::string_view name, const std::vector<std::string>& skip,
                         std::string_view reader) {
   for (const auto& [key, entry] : section.entries()) {
-    if (std::find(skip.begin(), skip.end(), key) != skip.end()) continue;
+    if (std::find(skip.begin(), skip.end(), key) != skip.end() || is_cut_off(key)) continue;  // the latter are told
     const ConfigKey* known = find_key(name, key);
     if (known == nullptr && is_inherited(name, key)) continue;
     const std::string path = section.path_of(entry.key);

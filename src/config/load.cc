@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/words.h"
@@ -341,6 +343,12 @@ std::vector<NamedFile> files_named(Binder& binder, const std::vector<ResolvedVal
   return out;
 }
 
+// Removes what is there already: the reader's keys that several deserializers take over are looked up by each.
+void leave_once(std::vector<ResolvedValue>& values) {
+  std::set<std::tuple<std::string, std::string, ResolvedValue::From>> seen;
+  std::erase_if(values, [&](const ResolvedValue& v) { return !seen.emplace(v.path, v.value, v.from).second; });
+}
+
 // The whole document as a section. A fault in it is held like any other, and thrown.
 const Section& root_of(Document& doc) {
   try {
@@ -363,6 +371,7 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
     bind(binder, *chosen, out.setup);
   });
   if (!doc.faults().empty()) throw Error(doc.faults().front());
+  leave_once(out.resolved);
   const Section& reader = *chosen;
   out.section = reader.path();
   warn_of_misspelt_sets(doc, reader);

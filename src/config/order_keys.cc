@@ -39,12 +39,14 @@ void bind_old_order(Binder& binder, const Section& reader, std::uint64_t window,
   if (command.forces_file_order && (command.writes || !reader.has("randomize"))) order.kind = OrderKind::file;
 }
 
+// Those that are not there have no defaults that could be shown: the reader's keys decide.
 void check_ignored_order_keys(Binder& binder, const Section& section) {
-  binder.randomize(section);
+  if (section.has("randomize")) binder.randomize(section);
   binder.maybe_size(section, "randomizationWindow", Reach::own);
-  binder.flag(section, "sampleBasedRandomizationWindow", false, Reach::own);
-  binder.size(section, "randomizationSeed", 0, Reach::own);
-  binder.flag(section, "keepDataInMemory", false, Reach::own);
+  if (section.has("sampleBasedRandomizationWindow"))
+    binder.flag(section, "sampleBasedRandomizationWindow", false, Reach::own);
+  binder.maybe_size(section, "randomizationSeed", Reach::own);
+  if (section.has("keepDataInMemory")) binder.flag(section, "keepDataInMemory", false, Reach::own);
   binder.expect(Binder::Form::integer, section, "verbosity");
 }
 

@@ -30,6 +30,11 @@ Text expanded(const Section& scope, const Entry& entry) {
 
 }  // namespace
 
+bool is_cut_off(std::string_view key) {
+  return key.starts_with(':') || (!key.empty() && key.find_first_not_of("0123456789.:* ") == key.npos &&
+                                  key.find_first_of("0123456789") != key.npos);
+}
+
 Section::Section(Document& doc) : doc_(&doc) { parse(doc.text()); }
 
 Section::Section(Document& doc, const Text& text, const Section* parent, std::string path, Origin at)
@@ -58,6 +63,12 @@ void Section::parse(const Text& text) {
 
 // Warns of keys that were hardly meant as keys.
 void Section::warn_of_odd(std::string_view key, std::string_view value, Origin key_at, bool flag) const {
+  if (is_cut_off(key)) {
+    doc_->warn(key_at, "odd-key", "this belongs to no value any more and is taken as a key of its own: " + quoted(key),
+               "',' and ';' end a value, and so do quotes and brackets: put a list in ( ), with ':' between its "
+               "elements, and no separator into a number");
+    return;
+  }
   if (flag && odd_flag(key)) {
     doc_->warn(key_at, "odd-flag", "text without '=' is taken as a key of its own: " + quoted(key),
                key.size() == 1 && (key == "}" || key == "]" || key == ")")

@@ -35,6 +35,10 @@ struct Value {
   bool is_default() const noexcept { return text.bytes() == "default"; }
 };
 
+// Whether a key is the rest of a list or a number that a delimiter has cut, as `512` is in `minibatchSize = 256,512`,
+// and `:` in `files = "a":"b"`.
+bool is_cut_off(std::string_view key);
+
 class Section {
  public:
   // The whole document.

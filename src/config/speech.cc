@@ -213,13 +213,20 @@ std::uint64_t bind_frames_window(Binder& binder, const Section& reader) {
   }
   if (same_word(value->text.bytes(), "auto")) return kWholeSet;
   if (same_word(value->text.bytes(), "none")) return 0;
+  if (value->text.bytes().find_first_of("0123456789") == std::string_view::npos) {
+    binder.fail(*value, "bad-int",
+                value->path + ": expected auto, none or a number of samples, found " + quoted(value->text.bytes()),
+                "what is true elsewhere is \"auto\" here, and false is \"none\"");
+  }
   return std::min(parse_size(binder.doc(), value->text, value->path), kWholeSet);
 }
 
 HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedDown& pushed) {
+  binder.check_keys(element, "HTKFeatureDeserializer");
   const Section& input = input_of(binder, element, "features = [ dim = 40 ; scpFile = \"...\" ]");
   const Section& stream = first_stream(binder, input);
   const std::string& name = input.entries().begin()->second.key;
+  binder.check_keys(stream, "HTKFeatureDeserializer.input.STREAM");
   HtkOptions out = bind_feature(binder, stream, name);
   out.max_sequence_frames = binder.size(input, "maxSequenceSize", ~0ull);
   out.defines_mb_size = binder.flag(input, "definesMBSize", false);
@@ -227,15 +234,15 @@ HtkOptions bind_htk_source(Binder& binder, const Section& element, const PushedD
   out.frame_mode = pushed.frame_mode;
   out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader);
   binder.expect(Binder::Form::integer, element, "verbosity");
-  binder.check_keys(stream, "HTKFeatureDeserializer.input.STREAM");
-  binder.check_keys(element, "HTKFeatureDeserializer");
   return out;
 }
 
 MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedDown& pushed, bool binary) {
+  binder.check_keys(element, "HTKMLFDeserializer");
   const Section& input = input_of(binder, element, "labels = [ labelDim = 132 ; mlfFile = \"...\" ]");
   const Section& stream = first_stream(binder, input);
   const std::string& name = input.entries().begin()->second.key;
+  binder.check_keys(stream, "HTKMLFDeserializer.input.STREAM");
   MlfOptions out = bind_label(binder, stream, name, false);
   out.binary = binary;
   if (binary && !std::exchange(out.mapping_file, {}).empty()) {
@@ -260,8 +267,6 @@ MlfOptions bind_mlf_source(Binder& binder, const Section& element, const PushedD
   out.element = binder.precision(*pushed.reader, true);
   out.frame_mode = pushed.frame_mode;
   out.trace_level = binder.unread_trace_level(element.has("traceLevel") ? element : *pushed.reader);
-  binder.check_keys(stream, "HTKMLFDeserializer.input.STREAM");
-  binder.check_keys(element, "HTKMLFDeserializer");
   return out;
 }
 

@@ -293,6 +293,18 @@ def test_config_check_finds_faults_without_data(batchfeed, corpus):
     assert bad.code == 1 and "sprase" in bad.out
 
 
+def test_config_check_says_why_there_is_no_reader(batchfeed, corpus, write):
+    """It was told only that there is none, and not of the text that took it away."""
+    config = corpus()
+    for text, why in ((f"include = {config}\n", "'include' is a key like any other here"),
+                      ((batchfeed.folder / config).read_text() + "Train = { SGD = [ ] }\n", "'Train' in braces replaces all of what line 2 says")):
+        done = batchfeed("config", "check", write("other.cntk", text))
+        assert (done.code, done.out) == (3, "")
+        assert why in done.err.splitlines()[0] and "no reader section found" in done.err.splitlines()[1]
+    done = batchfeed("config", "check", write("other.cntk", f"include={config}\ninclude={config}\nx = [\n"))
+    assert "is not included again" in done.err and "is never closed" in done.err.splitlines()[-1]
+
+
 @pytest.mark.parametrize("command", [("info",), ("check",), ("plan",), ("index",), ("bench",), ("config", "show"), ("config", "check")])
 def test_json_is_one_document(batchfeed, corpus, command):
     assert isinstance(batchfeed(*command, corpus(), "--json").json, dict)
