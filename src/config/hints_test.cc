@@ -105,6 +105,25 @@ TEST(ConfigHints, RestsOfListsAndNumbersAreToldAsSuch) {
   EXPECT_EQ(one("reader=[file=a];1x1=[2=3];a:b=4;minibatchSize=256:512*3"), "");
 }
 
+// A reader that has the key itself went on as before, and nothing was said.
+TEST(ConfigHints, AValueSetAroundAReaderThatHasItsOwnIsTold) {
+  const auto one = [](const std::string& set, const std::string& own) {
+    World world("DataDir=d | Train=[reader=[file=\"$DataDir$/a\" | input=[A=[dim=1;format=dense]] | " + own + "]]");
+    world.set = {set};
+    return told(world);
+  };
+  EXPECT_EQ(one("Randomize=false", "randomize=true"),
+            "~set#1:1:1: 'Randomize': section Train.reader has its own, which counts; hint: write "
+            "'Train=[reader=[Randomize=...]]'\n");
+  EXPECT_EQ(one("Train=[randomize=false]", "randomize=true"),
+            "~set#1:1:8: 'randomize': section Train.reader has its own, which counts; hint: write "
+            "'Train=[reader=[randomize=...]]'\n");
+  EXPECT_EQ(one("randomize=false", ""), "");
+  EXPECT_EQ(one("randomize=false", "randomize=$RANDOMIZE$"), "");
+  EXPECT_EQ(one("randomize=false;Train=[reader=[randomize=false]]", "randomize=true"), "");
+  EXPECT_EQ(one("DataDir=e", ""), "");
+}
+
 // Where a required key was misspelt it was told as missing, and not which word was no key.
 TEST(ConfigHints, AMisspeltKeyIsToldWhereItIsMissed) {
   const auto expect = [](const std::string& text, const char* fault, const char* word) {

@@ -305,6 +305,34 @@ void warn_of_misspelt_sets(Document& doc, const Section& reader) {
   }
 }
 
+// "Train=[reader=[file=...]]" for Train.reader.file.
+std::string nested(std::string_view path) {
+  std::string out, end;
+  for (const char c : path) {
+    out += c == '.' ? std::string("=[") : std::string(1, c);
+    if (c == '.') end += ']';
+  }
+  return out + "=..." + end;
+}
+
+// Warns of a value that --set gives to a section around the reader's, where one further in has its own: that one
+// counts, unless it is made from the other ($name$).
+void warn_of_hidden_sets(Document& doc, const Section& reader) {
+  for (const Section* around = reader.parent(); around != nullptr; around = around->parent()) {
+    for (const auto& [key, entry] : around->entries()) {
+      if (!is_of_set(doc, entry.key_at) || is_section(entry)) continue;
+      const Section* inner = &reader;
+      while (inner != around && !inner->has(key)) inner = inner->parent();
+      if (inner == around || is_of_set(doc, inner->entry(key)->key_at)) continue;
+      if (lower(doc.text().bytes()).find('$' + key + '$') != std::string::npos) continue;
+      const std::string path = inner->path_of(entry.key);
+      doc.warn(entry.key_at, "dead-key",
+               quoted(entry.key) + ": section " + inner->path() + " has its own, which counts",
+               "write " + quoted(nested(path)));
+    }
+  }
+}
+
 // Keys may hold dots: `--set 'Train.reader.file=x'` sets a key of that name, and not the nested key that was meant.
 void warn_of_sets(Document& doc, const Section& root) {
   for (const auto& [key, entry] : root.entries()) {
@@ -314,15 +342,9 @@ void warn_of_sets(Document& doc, const Section& root) {
     if (dot == std::string::npos) continue;
     const Entry* const outer = root.entry(std::string_view(entry.key).substr(0, dot));
     if (outer == nullptr || !is_section(*outer)) continue;
-    std::string nested;
-    std::size_t depth = 0;
-    for (const char c : entry.key) {
-      nested += c == '.' ? std::string("=[") : std::string(1, c);
-      depth += c == '.' ? 1 : 0;
-    }
     doc.warn(entry.key_at, "dotted-key",
              quoted(entry.key) + " is one key, whose name has dots; it is nothing in section " + quoted(outer->key),
-             "write " + quoted(nested + "=..." + std::string(depth, ']')));
+             "write " + quoted(nested(entry.key)));
   }
 }
 
@@ -375,6 +397,7 @@ LoadedConfig bind_section(Document& doc, const Section& root, const ConfigReques
   const Section& reader = *chosen;
   out.section = reader.path();
   warn_of_misspelt_sets(doc, reader);
+  warn_of_hidden_sets(doc, reader);
   check_truncated(doc, reader, out);
   bind_sizes(doc, reader, out);
   out.setup.limits = request.limits;
