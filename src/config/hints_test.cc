@@ -124,6 +124,17 @@ TEST(ConfigHints, AValueSetAroundAReaderThatHasItsOwnIsTold) {
   EXPECT_EQ(one("DataDir=e", ""), "");
 }
 
+// The last '"' of the file was told, lines behind the place where one was missing.
+TEST(ConfigHints, AMissingQuoteIsLookedForWhereATextSpansLines) {
+  const std::string fault = "a '\"' is never closed; hint: ";
+  EXPECT_EQ(
+      told("a=\"x\" | reader=[ | b=\"y | file=\"f\" | c=\"z\"]"),
+      "c.cntk:5:5: " + fault + "the quoted text that begins in line 3 ends in line 4: is a '\"' missing there?\n");
+  EXPECT_EQ(told("a=\"x | reader=[]"),
+            "c.cntk:1:3: " + fault +
+                "there is no escape for '\"', and a '#' after a blank starts a comment even inside quotes\n");
+}
+
 // Where a required key was misspelt it was told as missing, and not which word was no key.
 TEST(ConfigHints, AMisspeltKeyIsToldWhereItIsMissed) {
   const auto expect = [](const std::string& text, const char* fault, const char* word) {

@@ -2,6 +2,8 @@
 #include "config/parse.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "config/value.h"
@@ -124,11 +126,27 @@ class Scanner {
     }
     if (c == '"') {
       doc_.fail(text_.origin(open), "unclosed", "a '\"' is never closed",
-                "there is no escape for '\"', and a '#' after a blank starts a comment even inside quotes");
+                spanning(open).value_or(
+                    "there is no escape for '\"', and a '#' after a blank starts a comment even inside quotes"));
     }
     doc_.fail(text_.origin(open), "unclosed",
               std::string("the bracket '") + c + "' is never closed: no '" + closer_of(c) + "' follows",
               "balance the brackets; BrainScript files are another language");
+  }
+
+  // Of the quoted texts in front of `end`, the first of several lines: most likely its '"' is the one that is missing.
+  std::optional<std::string> spanning(std::size_t end) const {
+    for (std::size_t open = bytes_.find('"'); open < end;) {
+      const std::size_t close = bytes_.find('"', open + 1);
+      if (close >= end) break;
+      if (bytes_.substr(open, close - open).find('\n') != std::string_view::npos) {
+        const auto line = [&](std::size_t at) { return std::to_string(doc_.position(text_.origin(at)).line); };
+        return "the quoted text that begins in line " + line(open) + " ends in line " + line(close) +
+               ": is a '\"' missing there?";
+      }
+      open = bytes_.find('"', close + 1);
+    }
+    return {};
   }
 
   // A record, and where the next one begins.
