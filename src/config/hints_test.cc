@@ -130,6 +130,11 @@ TEST(ConfigHints, AMissingQuoteIsLookedForWhereATextSpansLines) {
   EXPECT_EQ(
       told("a=\"x\" | reader=[ | b=\"y | file=\"f\" | c=\"z\"]"),
       "c.cntk:5:5: " + fault + "the quoted text that begins in line 3 ends in line 4: is a '\"' missing there?\n");
+  World world("a=\"x | reader=[] | ");
+  world.set = {"b=\"y\""};
+  EXPECT_EQ(told(world), "set#1:1:5: " + fault +
+                             "the quoted text that begins in c.cntk, line 1 ends in line 1: is a "
+                             "'\"' missing there?\n");
   EXPECT_EQ(told("a=\"x | reader=[]"),
             "c.cntk:1:3: " + fault +
                 "there is no escape for '\"', and a '#' after a blank starts a comment even inside quotes\n");

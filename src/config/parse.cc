@@ -140,8 +140,12 @@ class Scanner {
       const std::size_t close = bytes_.find('"', open + 1);
       if (close >= end) break;
       if (bytes_.substr(open, close - open).find('\n') != std::string_view::npos) {
-        const auto line = [&](std::size_t at) { return std::to_string(doc_.position(text_.origin(at)).line); };
-        return "the quoted text that begins in line " + line(open) + " ends in line " + line(close) +
+        const Position fault = doc_.position(text_.origin(end));
+        const auto place = [&](std::size_t at) {
+          const Position is = doc_.position(text_.origin(at));
+          return (is.file == fault.file ? "line " : is.file + ", line ") + std::to_string(is.line);
+        };
+        return "the quoted text that begins in " + place(open) + " ends in " + place(close) +
                ": is a '\"' missing there?";
       }
       open = bytes_.find('"', close + 1);
