@@ -129,23 +129,6 @@ BATCHFEED_AVX512_INLINE bool store(Tokens t, unsigned n, T* out) noexcept {
   }
 }
 
-// Stores the numbers of a block with blanks side by side, as between numbers padded to one width: at most `room` of
-// them. Returns how many; 0 where scan.h must decide. Apart from the loop, which has no registers to spare.
-template <class T>
-BATCHFEED_AVX512_INLINE unsigned store_apart(Block block, std::uint64_t room, T* out) noexcept {
-  const std::uint64_t kept = ~(block.blanks & block.blanks >> 1);
-  const std::uint64_t inside = first(width(block.blanks));
-  block.values = _mm512_maskz_compress_epi8(kept, block.values);
-  block.dots = _pext_u64(block.dots & inside, kept);
-  block.minus = _pext_u64(block.minus & inside, kept);
-  block.zeros = _pext_u64(block.zeros & inside, kept);
-  block.blanks = _pext_u64(block.blanks, kept);
-  const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-  if (n == 0 || n > room) return 0;
-  const Tokens tokens = tokens_of(block, block.blanks, block.blanks, 0);
-  return tokens.plain && store(tokens, n, out) ? n : 0;
-}
-
 // Keeps the compiler from moving the load to a later place.
 BATCHFEED_AVX512_INLINE __m512i load_now(const char* p) noexcept {
   __m512i x = _mm512_loadu_si512(p);
@@ -153,20 +136,21 @@ BATCHFEED_AVX512_INLINE __m512i load_now(const char* p) noexcept {
   return x;
 }
 
-// Reads blocks with blanks side by side, as dense() does those without.
+// Reads blocks with blanks side by side or a plus in front of a number, as dense() does those without. Apart from its
+// loop, which has no registers to spare.
 template <class T>
 BATCHFEED_AVX512 __attribute__((noinline)) const char* dense_apart(const char* p, T* const out,
                                                                    DenseRoom& room) noexcept {
   while (is_blank(*p)) {
-    const __m512i x = _mm512_loadu_si512(p);
-    Block block = block_of<false>(x);
-    const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
-    if ((block.blanks & block.blanks >> 1) == 0) break;
-    const unsigned n = store_apart(block, room.dim - room.count, out + room.count);
-    if (n == 0) break;
+    const Apart apart = apart_block<false>(p);
+    const Block& block = apart.block;
+    const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+    if (!apart.plain || n == 0 || n > room.dim - room.count) break;
+    const Tokens tokens = tokens_of(block, block.blanks, block.blanks, 0);
+    if (!tokens.plain || !store(tokens, n, out + room.count)) break;
     room.count += n;
-    if (end != nullptr) return end;
-    p += width(block.blanks) - 1;
+    p = apart.next;
+    if (apart.ends) break;
   }
   return p;
 }
@@ -258,6 +242,11 @@ BATCHFEED_AVX512_INLINE bool store_pairs16(const Tokens& t, unsigned n, std::uin
   return store_scaled(_mm512_cvtepi64_pd(mantissa), fractions(t, kFractionsOfPairs8), t.negative, n, values) == 0;
 }
 
+// Whether indices and values of n pairs do.
+BATCHFEED_AVX512_INLINE bool take_turns(std::uint64_t separators, std::uint64_t colons, unsigned n) noexcept {
+  return _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
+}
+
 // The same for n (1..15) pairs of any length.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim, T* values,
@@ -328,9 +317,7 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
     if (n != 0) [[likely]] {
       const std::uint64_t colons = block.colons & first(last), separators = block.blanks | colons;
       const Tokens tokens = tokens_of(block, separators, colons, colons);
-      // Indices and values alternate.
-      const bool pairs = _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
-      if (!tokens.plain || !pairs || count + n > room.capacity ||
+      if (!tokens.plain || !take_turns(separators, colons, n) || count + n > room.capacity ||
           !store_pairs(tokens, n, room.dim, room.values + count, room.indices + count)) [[unlikely]]
         break;
       count += n;
@@ -346,6 +333,26 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
     p = next;
   }
   room.count = count;
+  return p;
+}
+
+// As dense_apart(), for pairs.
+template <class T>
+BATCHFEED_AVX512 __attribute__((noinline)) const char* sparse_apart(const char* p, SparseRoom<T>& room) noexcept {
+  while (is_blank(*p)) {
+    const Apart apart = apart_block<true>(p);
+    const Block& block = apart.block;
+    const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
+    if (!apart.plain || n == 0 || n > room.capacity - room.count) break;
+    const std::uint64_t separators = block.blanks | block.colons;
+    const Tokens tokens = tokens_of(block, separators, block.colons, block.colons);
+    if (!tokens.plain || !take_turns(separators, block.colons, n) ||
+        !store_pairs(tokens, n, room.dim, room.values + room.count, room.indices + room.count))
+      break;
+    room.count += n;
+    p = apart.next;
+    if (apart.ends) break;
+  }
   return p;
 }
 
@@ -373,10 +380,24 @@ BATCHFEED_AVX512 const char* dense_avx512(const char* p, double* out, DenseRoom&
   }
 }
 BATCHFEED_AVX512 const char* sparse_avx512(const char* p, SparseRoom<float>& room) noexcept {
-  return avx512::sparse(p, room);
+  for (;;) {
+    p = avx512::sparse(p, room);
+    if (ends_sample(*p)) return p;
+    const std::uint64_t before = room.count;
+    p = avx512::with_exponents(p, room);
+    if (ends_sample(*p)) return p;
+    p = avx512::sparse_apart(p, room);
+    if (room.count == before || ends_sample(*p)) return p;
+  }
 }
 BATCHFEED_AVX512 const char* sparse_avx512(const char* p, SparseRoom<double>& room) noexcept {
-  return avx512::sparse(p, room);
+  for (;;) {
+    p = avx512::sparse(p, room);
+    if (ends_sample(*p)) return p;
+    const std::uint64_t before = room.count;
+    p = avx512::sparse_apart(p, room);
+    if (room.count == before || ends_sample(*p)) return p;
+  }
 }
 
 }  // namespace batchfeed::ctf

@@ -29,27 +29,38 @@ BATCHFEED_AVX512_INLINE __m512i scale_places(__m512i fraction, __m512i exponent)
   return _mm512_sub_epi64(_mm512_add_epi64(exponent, _mm512_set1_epi64(-text::kLeastPower)),
                           _mm512_srli_epi64(known, 56));
 }
-// As text/scale.h makes them, those that the table has. (Without optimisation the gather is a macro of the compiler's,
-// with conversions of its own.)
+// The numbers as text/scale.h makes them. False where its table does not have the places of all `taken` ones. They are
+// mostly near each other, which is faster to look up than with a gather. (Without optimisation that is a macro of the
+// compiler's, with conversions of its own.)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
-BATCHFEED_AVX512_INLINE __m512d scaled(__m512i numbers, __m512i places, __mmask8 known) noexcept {
-  const __m512d scales =
-      _mm512_mask_i64gather_pd(_mm512_setzero_pd(), known, places, text::kPowersOfTen.data(), sizeof(double));
-  return _mm512_mul_pd(_mm512_cvtepu64_pd(numbers), scales);
+BATCHFEED_AVX512_INLINE bool scaled(__m512i numbers, __m512i places, __mmask8 taken, __m512d& out) noexcept {
+  const double* const table = text::kPowersOfTen.data();
+  constexpr auto kSize = static_cast<long long>(text::kPowersOfTen.size());
+  const long long from = std::clamp(_mm_cvtsi128_si64(_mm512_castsi512_si128(places)) - 8, 0LL, kSize - 16);
+  const __m512i near = _mm512_sub_epi64(places, _mm512_set1_epi64(from));
+  __m512d scales = _mm512_permutex2var_pd(_mm512_loadu_pd(table + from), near, _mm512_loadu_pd(table + from + 8));
+  if (_mm512_mask_cmpgt_epu64_mask(taken, near, _mm512_set1_epi64(15)) != 0) [[unlikely]] {
+    if (_mm512_mask_cmpge_epu64_mask(taken, places, _mm512_set1_epi64(kSize)) != 0) return false;
+    scales = _mm512_mask_i64gather_pd(_mm512_setzero_pd(), taken, places, table, sizeof(double));
+  }
+  out = _mm512_mul_pd(_mm512_cvtepu64_pd(numbers), scales);
+  return true;
 }
 #pragma GCC diagnostic pop
-BATCHFEED_AVX512_INLINE __m512d scaled_by_fractions(__m512i numbers, __m512i fraction, __mmask8 taken) noexcept {
-  return scaled(numbers, scale_places(fraction, _mm512_setzero_si512()), taken);
+// The same for the floats of n numbers with these fractions. False also where scan.h must decide about one of them.
+BATCHFEED_AVX512_INLINE bool store_scaled(__m512i numbers, __m512i fraction, std::uint64_t negative, unsigned n,
+                                          float* out) noexcept {
+  __m512d d;  // NOLINT(cppcoreguidelines-init-variables)
+  return scaled(numbers, scale_places(fraction, _mm512_setzero_si512()), static_cast<__mmask8>(first(n)), d) &&
+         store_rounded(d, negative, n, out) == 0;
 }
 
 // n (1..31) numbers, some of more than 15 digits. False where scan.h must decide about one of them.
 BATCHFEED_AVX512 __attribute__((noinline)) static bool store_long(Tokens t, unsigned n, float* out) noexcept {
   if (above_nineteen(t.runs)) return false;
   for (;;) {
-    const auto taken = static_cast<__mmask8>(first(n));
-    const __m512d d = scaled_by_fractions(long_numbers(t, kFewTokens8), fractions(t, kFractions8), taken);
-    if (store_rounded(d, t.negative, n, out) != 0) return false;
+    if (!store_scaled(long_numbers(t, kFewTokens8), fractions(t, kFractions8), t.negative, n, out)) return false;
     if (n <= 8) return true;
     pass<1>(t);
     n -= 8;
@@ -69,8 +80,7 @@ BATCHFEED_AVX512 __attribute__((noinline)) static bool store_long_pairs(Tokens t
     if (_mm512_mask_cmpge_epu64_mask(taken, numbers, _mm512_set1_epi64(static_cast<long long>(dim))) != 0) return false;
     _mm512_mask_cvtepi64_storeu_epi32(indices, taken, numbers);
     const __m512i mantissas = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(numbers, 1));
-    const __m512d d = scaled_by_fractions(mantissas, fractions(t, kFractionsOfPairs8), taken);
-    if (store_rounded(d, t.negative, some, values) != 0) return false;
+    if (!store_scaled(mantissas, fractions(t, kFractionsOfPairs8), t.negative, some, values)) return false;
     if (n <= 4) return true;
     pass<1, true>(t);
     n -= 4;
@@ -83,20 +93,21 @@ static inline bool store_long_pairs(const Tokens& /*t*/, unsigned /*n*/, std::ui
   return false;
 }
 
-// A block, behind a blank, of numbers with exponents, which are tokens of their own.
+// A block, behind a blank, of at most 16 tokens; exponents are tokens of their own.
 struct Marked {
   Block block;
   std::uint64_t marks, plus, minus;  // 'e' or 'E', and signs
-  std::uint64_t separators;          // blanks and marks
-  unsigned n;                        // numbers
+  std::uint64_t separators;          // blanks, colons and marks
+  unsigned n;                        // numbers or pairs
   const char* next;
   bool ends;  // the sample
 };
+template <bool kPairs>
 BATCHFEED_AVX512_INLINE Marked marked_block(const char* p) noexcept {
   const __m512i x = _mm512_loadu_si512(p);
-  Block block = block_of<false>(x);
-  const std::uint64_t marks = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(0x20)), all('e'));
-  const std::uint64_t plus = _mm512_cmpeq_epi8_mask(x, all('+'));
+  Block block = block_of<kPairs>(x);
+  const std::uint64_t marks = settled(_mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(0x20)), all('e')));
+  const std::uint64_t plus = settled(_mm512_cmpeq_epi8_mask(x, all('+')));
   bool ends = false;
   if (const std::uint64_t others = block.others & ~(marks | plus); others != 0) {
     const auto stop = static_cast<unsigned>(std::countr_zero(others));
@@ -106,139 +117,148 @@ BATCHFEED_AVX512_INLINE Marked marked_block(const char* p) noexcept {
       ends = true;
     }
   }
+  const std::uint64_t separators = block.blanks | ((marks | block.colons) & first(width(block.blanks)));
+  if (const std::uint64_t most = _pdep_u64(std::uint64_t{1} << 16, separators); most != 0) {
+    const std::uint64_t kept = block.blanks & _blsmsk_u64(most);
+    ends &= kept == block.blanks;
+    block.blanks = kept;
+  }
   const std::uint64_t inside = first(width(block.blanks));
+  block.colons &= inside;
   return {.block = block,
           .marks = marks & inside,
           .plus = plus & inside,
           .minus = block.minus & inside,
-          .separators = block.blanks | (marks & inside),
+          .separators = separators & inside,
           .n = static_cast<unsigned>(std::popcount(block.blanks)) - 1,
           .next = p + width(block.blanks) - 1,
           .ends = ends};
 }
 
-// A block of numbers that all have an exponent.
-struct Scientific {
-  Tokens t;             // `negative` is of the numbers
-  std::uint64_t below;  // exponents that have a minus
-  unsigned n;           // numbers
-  const char* next;
-  bool ends;  // the sample
-};
-BATCHFEED_AVX512_INLINE bool scientific(const char* p, Scientific& found) noexcept {
-  auto [block, marks, plus, minus, separators, n, next, ends] = marked_block(p);
-  found.n = n;
-  found.next = next;
-  found.ends = ends;
-  // Number and exponent take turns, and only exponents have a plus.
-  if (n == 0 || _pext_u64(marks, separators) != (0xAAAAAAAAAAAAAAAAu & first(2 * n)) || (plus & ~(marks << 1)) != 0)
-    return false;
-  block.minus |= plus;
-  found.t = tokens_of(block, separators, separators, block.blanks);
-  found.t.negative = _pext_u64(minus >> 1, block.blanks);
-  found.below = _pext_u64(minus >> 1, marks);
-  return found.t.plain && !above_nineteen(found.t.runs);
-}
-
-// Of the `taken` lanes: the numbers, scaled by their fractions (as in scale_places()) and exponents, of which `below`
-// are negative. False where the table has no scale, or the result is beyond the normal floats, unless it is 0.
-BATCHFEED_AVX512_INLINE bool scaled_by_exponents(__m512i numbers, __m512i fraction, __m512i exponent, __mmask8 below,
-                                                 __mmask8 taken, __m512d& out) noexcept {
-  const __m512i power = _mm512_mask_sub_epi64(exponent, below, _mm512_setzero_si512(), exponent);
-  const __m512i places = scale_places(fraction, power);
-  // An exponent of 19 digits could come round to the inside of the table.
-  const __mmask8 known =
-      _mm512_mask_cmplt_epu64_mask(_mm512_mask_cmplt_epu64_mask(taken, exponent, _mm512_set1_epi64(1000)), places,
-                                   _mm512_set1_epi64(static_cast<long long>(text::kPowersOfTen.size())));
-  out = scaled(numbers, places, known);
-  using Float = std::numeric_limits<float>;
-  const __mmask8 odd = _mm512_mask_test_epi64_mask(
-      static_cast<__mmask8>(~_mm512_cmp_pd_mask(out, _mm512_set1_pd(static_cast<double>(Float::min())), _CMP_GE_OQ) |
-                            ~_mm512_cmp_pd_mask(out, _mm512_set1_pd(static_cast<double>(Float::max())), _CMP_LE_OQ)),
-      numbers, numbers);
-  return known == taken && (odd & taken) == 0;
-}
-
-// False where scan.h must decide about one of them.
-BATCHFEED_AVX512_INLINE bool store(Scientific& found, float* out) noexcept {
-  Tokens& t = found.t;
-  for (unsigned n = found.n;; n -= 4, out += 4, found.below >>= 4) {
-    const unsigned some = std::min(n, 4u);
-    const auto taken = static_cast<__mmask8>(first(some));
-    const __m512i numbers = long_numbers(t, kFewPairs8);
-    const __m512i exponent = _mm512_castsi256_si512(_mm512_extracti64x4_epi64(numbers, 1));
-    __m512d d;  // NOLINT(cppcoreguidelines-init-variables)
-    if (!scaled_by_exponents(numbers, fractions(t, kFractionsInFront8), exponent, static_cast<__mmask8>(found.below),
-                             taken, d) ||
-        store_rounded(d, t.negative, some, out) != 0)
-      return false;
-    if (n <= 4) return true;
-    pass<1, true>(t);
+// The numbers of up to 16 tokens, and their fractions as in scale_places().
+struct Sixteen {
+  __m512i low, high;
+  BATCHFEED_AVX512_INLINE __m512i at(__m512i tokens) const noexcept {
+    return _mm512_permutex2var_epi64(low, tokens, high);
   }
+};
+BATCHFEED_AVX512_INLINE Sixteen sixteen_numbers(Tokens t, unsigned tokens) noexcept {
+  if (!above_eight(t.runs)) {
+    const __m512i numbers = eight_digits(spread(t, kTokens8[0], kFromEnd8), spread(t, kTokens8[1], kFromEnd8));
+    return {.low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(numbers)),
+            .high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(numbers, 1))};
+  }
+  Sixteen out{.low = long_numbers(t, kFewTokens8), .high = _mm512_setzero_si512()};
+  if (tokens > 8) {
+    pass<1>(t);
+    out.high = long_numbers(t, kFewTokens8);
+  }
+  return out;
+}
+BATCHFEED_AVX512_INLINE Sixteen sixteen_fractions(Tokens t) noexcept {
+  Sixteen out{.low = fractions(t, kFractions8), .high = _mm512_setzero_si512()};
+  pass<1>(t);
+  out.high = fractions(t, kFractions8);
+  return out;
 }
 
-// A block, behind a blank, of numbers some of which have an exponent, to out[0..n); at most `room` of them. False where
-// scan.h must decide about one of them, and where none has one.
-struct Mixed {
-  const char* next;
-  unsigned n = 0;
+// Of the `taken` lanes: the numbers, of at most 19 digits, scaled by their fractions (as in scale_places()) and
+// exponents, of which `tiny` have a minus. False where the table has no scale, or the result is beyond the normal
+// floats, unless it is 0.
+BATCHFEED_AVX512_INLINE bool scaled_by_exponents(__m512i numbers, __m512i fraction, __m512i exponent, __mmask8 tiny,
+                                                 __mmask8 taken, __m512d& out) noexcept {
+  // No exponent of at most 19 digits comes round to the inside of the table.
+  const __m512i power = _mm512_mask_sub_epi64(exponent, tiny, _mm512_setzero_si512(), exponent);
+  if (!scaled(numbers, scale_places(fraction, power), taken, out)) return false;
+  constexpr auto kLeast = std::bit_cast<std::int64_t>(double{std::numeric_limits<float>::min()});
+  constexpr auto kMost = std::bit_cast<std::int64_t>(double{std::numeric_limits<float>::max()});
+  const __m512i above = _mm512_sub_epi64(_mm512_castpd_si512(out), _mm512_set1_epi64(kLeast));
+  const __mmask8 odd = _mm512_mask_cmpgt_epu64_mask(taken, above, _mm512_set1_epi64(kMost - kLeast));
+  return odd == 0 || _mm512_mask_test_epi64_mask(odd, numbers, numbers) == 0;
+}
+
+// Where the numbers of a block with exponents go, and how far they got.
+struct MarkedRoom {
+  float* values;
+  std::int32_t* indices;  // of pairs
+  std::uint64_t dim;      // likewise
+  std::uint64_t left;     // places
+  unsigned n = 0;         // stored
+  const char* next = nullptr;
   bool ends = false;  // the sample
 };
-BATCHFEED_AVX512 __attribute__((noinline)) static bool store_mixed(const char* p, std::uint64_t room, float* out,
-                                                                   Mixed& found) noexcept {
-  auto [block, marks, plus, minus, separators, n, next, ends] = marked_block(p);
-  found = {.next = next, .n = n, .ends = ends};
-  const std::uint64_t marked = _pext_u64(marks, separators);  // a bit for each separator
-  const std::uint64_t ends_exponent = _pdep_u64(marked << 1, separators);
-  if (n == 0 || marks == 0 || n > room || (marked & marked << 1) != 0 || (plus & ~(marks << 1)) != 0) return false;
+// Stores the numbers or pairs of a block, behind a blank, some of which have an exponent. False where scan.h must
+// decide about one of them, and where none has one.
+template <bool kPairs>
+BATCHFEED_AVX512 __attribute__((noinline)) static bool store_marked(const char* p, MarkedRoom& room) noexcept {
+  auto [block, marks, plus, minus, separators, n, next, ends] = marked_block<kPairs>(p);
+  room.n = n;
+  room.next = next;
+  room.ends = ends;
+  // A bit for each separator. A number follows a blank, in pairs a colon that follows a blank.
+  const std::uint64_t mark = _pext_u64(marks, separators), colon = kPairs ? _pext_u64(block.colons, separators) : 0;
+  const std::uint64_t blank = _pext_u64(block.blanks, separators), in_front = kPairs ? colon : blank;
+  const std::uint64_t odd =
+      (mark & ~(in_front << 1)) | (kPairs ? (colon & ~(blank << 1)) | (blank & ~((colon | mark) << 1 | 1)) : 0);
+  if (n == 0 || marks == 0 || n > room.left || odd != 0) return false;
   block.minus |= plus;
-  Tokens t = tokens_of(block, separators, separators, ends_exponent);
+  const std::uint64_t signed_ones = kPairs ? block.colons | marks : separators;
+  const Tokens t = tokens_of(block, separators, signed_ones, block.colons | _pdep_u64(mark << 1, separators));
   if (!t.plain || above_nineteen(t.runs)) return false;
-  // A bit for each token: it has an exponent, is one, has a minus.
-  const std::uint64_t with = marked >> 1, is_exponent = with << 1, below = _pext_u64(minus >> 1, separators);
   const auto tokens = static_cast<unsigned>(std::popcount(separators)) - 1;
-  alignas(64) std::array<std::uint64_t, 64 + 8> numbers;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  alignas(64) std::array<std::uint64_t, 64> fraction;     // NOLINT(cppcoreguidelines-pro-type-member-init)
-  for (unsigned i = 0; i < tokens; i += 8, pass<1>(t)) {
-    _mm512_store_si512(numbers.data() + i, long_numbers(t, kFewTokens8));
-    _mm512_store_si512(fraction.data() + i, fractions(t, kFractions8));
-  }
-  for (unsigned i = 0; i < tokens; i += 8) {
-    const auto there = static_cast<__mmask8>(first(std::min(tokens - i, 8u)));
-    const auto taken = static_cast<__mmask8>(there & ~(is_exponent >> i));
-    const auto has = static_cast<__mmask8>(with >> i);
-    const __m512i number = _mm512_load_si512(numbers.data() + i);
-    const __m512i exponent = _mm512_maskz_loadu_epi64(has, numbers.data() + i + 1);
+  const Sixteen numbers = sixteen_numbers(t, tokens), fraction = sixteen_fractions(t);
+  // A bit for each token: it is a number, has a minus; then for each number.
+  const std::uint64_t is_number = in_front & first(tokens), below = _pext_u64(minus >> 1, separators);
+  std::uint64_t has = _pext_u64(mark >> 1, is_number), negative = _pext_u64(below, is_number);
+  std::uint64_t tiny = _pext_u64(below >> 1, is_number);  // its exponent has a minus
+  __m128i which = _mm_maskz_compress_epi8(static_cast<__mmask16>(is_number), _mm512_castsi512_si128(load(kIota)));
+  for (unsigned i = 0;; i += 8) {
+    const unsigned some = std::min(n - i, 8u);
+    const auto taken = static_cast<__mmask8>(first(some));
+    const __m512i at = _mm512_cvtepu8_epi64(which), one = _mm512_set1_epi64(1);
+    if constexpr (kPairs) {
+      const __m512i index = numbers.at(_mm512_sub_epi64(at, one));
+      if (_mm512_mask_cmpge_epu64_mask(taken, index, _mm512_set1_epi64(static_cast<long long>(room.dim))) != 0)
+        return false;
+      _mm512_mask_cvtepi64_storeu_epi32(room.indices + i, taken, index);
+    }
+    const __m512i exponent = _mm512_maskz_mov_epi64(static_cast<__mmask8>(has), numbers.at(_mm512_add_epi64(at, one)));
     __m512d d;  // NOLINT(cppcoreguidelines-init-variables)
-    if (!scaled_by_exponents(number, _mm512_load_si512(fraction.data() + i), exponent,
-                             static_cast<__mmask8>(below >> (i + 1)), taken, d) ||
-        in_doubt(d, taken) != 0)
+    if (!scaled_by_exponents(numbers.at(at), fraction.at(at), exponent, static_cast<__mmask8>(tiny), taken, d) ||
+        store_rounded(d, negative, some, room.values + i) != 0)
       return false;
-    __m256 value = _mm512_cvtpd_ps(d);
-    value = _mm256_mask_xor_ps(value, static_cast<__mmask8>(below >> i), value, _mm256_set1_ps(-0.0F));
-    const auto some = static_cast<unsigned>(std::popcount(static_cast<unsigned>(taken)));
-    _mm256_mask_storeu_ps(out, static_cast<__mmask8>(first(some)), _mm256_maskz_compress_ps(taken, value));
-    out += some;
+    if (n - i <= 8) return true;
+    which = _mm_bsrli_si128(which, 8);
+    has >>= 8;
+    tiny >>= 8;
+    negative >>= 8;
   }
-  return true;
 }
 
 // As dense() reads blocks of numbers without.
 BATCHFEED_AVX512 __attribute__((noinline)) static const char* with_exponents(const char* p, float* out,
                                                                              DenseRoom& room) noexcept {
   while (*p == ' ') {
-    Scientific found;
-    if (scientific(p, found) && found.n <= room.dim - room.count && store(found, out + room.count)) {
-      room.count += found.n;
-      p = found.next;
-      if (found.ends) break;
-      continue;
-    }
-    Mixed mixed;
-    if (!store_mixed(p, room.dim - room.count, out + room.count, mixed)) break;
-    room.count += mixed.n;
-    p = mixed.next;
-    if (mixed.ends) break;
+    MarkedRoom marked{.values = out + room.count, .indices = nullptr, .dim = 0, .left = room.dim - room.count};
+    if (!store_marked<false>(p, marked)) break;
+    room.count += marked.n;
+    p = marked.next;
+    if (marked.ends) break;
+  }
+  return p;
+}
+// As sparse() reads blocks of pairs without.
+BATCHFEED_AVX512 __attribute__((noinline)) static const char* with_exponents(const char* p,
+                                                                             SparseRoom<float>& room) noexcept {
+  while (*p == ' ') {
+    MarkedRoom marked{.values = room.values + room.count,
+                      .indices = room.indices + room.count,
+                      .dim = room.dim,
+                      .left = room.capacity - room.count};
+    if (!store_marked<true>(p, marked)) break;
+    room.count += marked.n;
+    p = marked.next;
+    if (marked.ends) break;
   }
   return p;
 }

@@ -122,6 +122,38 @@ BATCHFEED_AVX512_INLINE const char* cut(Block& block, __m512i x, const char* p) 
   return p + stop;
 }
 
+// A block, behind a blank, without what means nothing: blanks in front of blanks, and a plus in front of a number.
+struct Apart {
+  Block block;
+  const char* next;
+  bool ends;   // the sample
+  bool plain;  // there was something like that, and every plus is in front of a number
+};
+template <bool kPairs>
+BATCHFEED_AVX512_INLINE Apart apart_block(const char* p) noexcept {
+  const __m512i x = _mm512_loadu_si512(p);
+  Block block = block_of<kPairs>(x);
+  const std::uint64_t plus = settled(_mm512_cmpeq_epi8_mask(x, all('+')));
+  // Digits and points.
+  const std::uint64_t numeric = ~(block.others | block.blanks | block.colons | block.minus);
+  block.others &= ~plus;
+  const char* const end = block.others == 0 ? nullptr : cut(block, x, p);
+  const unsigned last = width(block.blanks) - 1;
+  const std::uint64_t inside = first(last + 1), signs = plus & inside;
+  const std::uint64_t in_front = kPairs ? block.colons : block.blanks;
+  const std::uint64_t spare = (block.blanks & block.blanks >> 1) | signs, kept = ~spare;
+  return {.block = {.values = _mm512_maskz_compress_epi8(kept, block.values),
+                    .blanks = _pext_u64(block.blanks, kept),
+                    .colons = _pext_u64(block.colons & inside, kept),
+                    .dots = _pext_u64(block.dots & inside, kept),
+                    .minus = _pext_u64(block.minus & inside, kept),
+                    .zeros = _pext_u64(block.zeros & inside, kept),
+                    .others = 0},
+          .next = end == nullptr ? p + last : end,
+          .ends = end != nullptr,
+          .plain = spare != 0 && (signs & ~(in_front << 1 & numeric >> 1)) == 0};
+}
+
 // Tokens between separators, the first of which is byte 0 of the block.
 struct Tokens {
   __m512i values;      // of the block

@@ -257,7 +257,7 @@ TEST(Kernel, NumbersWithAPlusAreTheSameInEveryTier) {
       std::string values, pairs;
       for (std::uint64_t v = 0; v < n; ++v) {
         std::string number = draw.number(shape);
-        if (number[0] != '-' && draw.below(rarity) == 0) number.insert(0, "+");
+        if (draw.below(number[0] == '-' ? 500 : rarity) == 0) number.insert(0, "+");
         values += (draw.below(20) == 0 ? "  " : " ") + number;
         pairs += (draw.below(500) == 0 ? " +" : " ") + draw.digits(1 + draw.below(6)) + ':' + number;
       }
@@ -268,7 +268,7 @@ TEST(Kernel, NumbersWithAPlusAreTheSameInEveryTier) {
       compare_dense<double>(tier, values, n);
       compare_sparse<float>(tier, pairs, 1'000'000, n);
     }
-    EXPECT_TRUE(taken * 10 > all * 8 || (tier != "avx2" && tier != "neon")) << tier;
+    EXPECT_TRUE(taken * 10 > all * 8 || tier == "scalar") << tier;
   }
 }
 
