@@ -34,7 +34,7 @@ void Parser<T>::cut_into_groups() {
   rows_of_room_ = 0;
   std::array<typename RowForms<T>::Part, kRowSamples> parts;
   std::array<typename RowForms<T>::Gap, kRowGaps> gaps;
-  std::size_t samples = 0, in_gaps = 0, bytes = 0, numbers = 0, all_samples = 0, all_numbers = 0;
+  std::size_t samples = 0, in_gaps = 0, bytes = 0, numbers = 0, all_gaps = 0, all_numbers = 0;
   bool pairs = true;
   const auto close = [&](bool to_end) {
     groups_.back().forms.start(std::span(parts).first(samples), std::span(gaps).first(in_gaps), to_end);
@@ -45,6 +45,7 @@ void Parser<T>::cut_into_groups() {
     if (part.left_out()) {
       if (in_gaps == kRowGaps) return leave_groups();
       gaps[in_gaps++] = {.samples = samples, .name = part.name};
+      ++all_gaps;
       continue;
     }
     if (part.bytes >= kRowBytes || part.numbers > kRowNumbers) return leave_groups();
@@ -58,16 +59,14 @@ void Parser<T>::cut_into_groups() {
     group.streams[group.samples++] = &s;
     bytes += part.bytes;
     numbers += part.numbers;
-    ++all_samples;
     all_numbers += part.numbers;
     pairs = pairs && s.sparse && part.numbers == 2;
   }
   if (groups_.empty()) return;
   close(true);
-  // A group takes as long as two samples or four numbers by themselves; and lines of one pair a sample are found
+  // Cutting out a comment takes longer than reading a number by itself; and lines of one pair a sample are found
   // together (alike_lines.cc).
-  const std::size_t count = groups_.size();
-  if ((all_samples < 2 * count && all_numbers < 4 * count) || (pairs && !shape_.alone)) leave_groups();
+  if ((all_gaps != 0 && all_numbers < 2 * groups_.size()) || (pairs && !shape_.alone)) leave_groups();
 }
 
 // Reads all numbers of a line from p, behind its id; returns the next line, or nullptr if not all forms are known.
