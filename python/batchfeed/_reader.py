@@ -334,9 +334,11 @@ class Reader:
 
     def close(self) -> None:
         """Ends its threads and closes its files; minibatches that it gave stay as they are."""
-        with suppress(Error):  # it is closed already, or was forked while another thread read
-            self._left = self._core.state()
-        self._core.close()
+        try:
+            with suppress(Error):  # it is closed already, or was forked while another thread read
+                self._left = self._core.state()
+        finally:
+            self._core.close()
 
     def __enter__(self) -> Reader:
         return self
@@ -455,7 +457,8 @@ def _close_all() -> None:
     _core.end_begins()
     for reader in list(_alive):
         if not reader._core.forked:
-            reader.close()
+            with suppress(RuntimeError):  # its state may need bytes from a server, which no thread fetches any more
+                reader.close()
     _core.end_waits(2.0)
 
 
