@@ -178,20 +178,44 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
     raise AssertionError("no try")
 
 
-class _Files:
+class _InProcess:
+    """What begins anew in a forked child: fsspec's connections do not work there, and locks that other threads held are
+    never released."""
+
+    _pid = 0
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _here(self) -> None:
+        if self._pid != os.getpid():
+            with _beginning:
+                if self._pid != os.getpid():
+                    self._begin()
+                    self._pid = os.getpid()
+
+
+class _Files(_InProcess):
     """The library's FileSystem: opens URLs, and finds those that a pattern names."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
+        self._here()
+
+    def _begin(self) -> None:
         self._known: dict[Any, Any] = {}
         self._lock = threading.Lock()
 
+    def find(self, url: str) -> tuple[Any, str]:
+        """fsspec's file system for a URL, and the path in it."""
+        self._here()
+        return retried(self._remote, url, "open", lambda: self._find(url))
+
     def open(self, url: str) -> RemoteFile:
-        fs, path = retried(self._remote, url, "open", lambda: self._find(url))
-        return RemoteFile(fs, path, url, self._remote)
+        return RemoteFile(self, url, self._remote)
 
     def glob(self, pattern: str) -> list[str]:
-        fs, path = retried(self._remote, pattern, "open", lambda: self._find(pattern))
+        fs, path = self.find(pattern)
         found: Sequence[str] = retried(self._remote, pattern, "list", lambda: fs.glob(path))
         if "::" in pattern:
             head, tail = pattern.split("::", 1)
@@ -233,22 +257,18 @@ class _Files:
         return fs, kind._strip_protocol(url)
 
 
-class RemoteFile:
+class RemoteFile(_InProcess):
     """An open file behind a URL, which several threads may read.
 
     It is read in runs of bytes, front to back: announced by will_read(), or guessed from the reads before. Some parts
     ahead of each run's place are being fetched; parts that were read are dropped.
     """
 
-    def __init__(self, fs: Any, path: str, url: str, remote: Remote) -> None:
-        self._fs, self._path, self._url, self._remote = fs, path, url, remote
-        self._lock = threading.Lock()  # of the runs
-        self._runs: deque[_Run] = deque()  # least recently used first
-        self._checking = threading.Lock()
+    def __init__(self, files: _Files, url: str, remote: Remote) -> None:
+        self._files, self._url, self._remote = files, url, remote
         self._fetched = False  # whether bytes came since unchanged() last asked the server
         self._changed = False
-        # File systems that are not asynchronous may have one connection only, and do not promise to be thread-safe.
-        self._alone: Optional[threading.Lock] = None if getattr(fs, "async_impl", False) else threading.Lock()
+        self._here()
         info = self._info()
         if info.get("type") == "directory":
             raise fault(url, "open", IsADirectoryError("is a folder, expected a file"))
@@ -262,6 +282,14 @@ class RemoteFile:
             raise fault(url, "open", OSError(f"the server tells a size that no file has, {info['size']!r}; simplecache::URL copies it first"))
         self.version = _version(info)
 
+    def _begin(self) -> None:
+        self._fs, self._path = self._files.find(self._url)
+        self._lock = threading.Lock()  # of the runs
+        self._runs: deque[_Run] = deque()  # least recently used first
+        self._checking = threading.Lock()
+        # File systems that are not asynchronous may have one connection only, and do not promise to be thread-safe.
+        self._alone: Optional[threading.Lock] = None if getattr(self._fs, "async_impl", False) else threading.Lock()
+
     def _info(self) -> Mapping[str, Any]:
         def look() -> Mapping[str, Any]:
             self._fs.invalidate_cache(self._path)
@@ -272,6 +300,7 @@ class RemoteFile:
 
     def read(self, offset: int, out: memoryview) -> None:
         """Fills all of `out`."""
+        self._here()
         end = offset + len(out)
         with self._lock:
             run = self._run(offset, end)
@@ -292,12 +321,14 @@ class RemoteFile:
 
     def will_read(self, begin: int, end: int) -> None:
         """Bytes [begin, end) are about to be read, front to back."""
+        self._here()
         with self._lock:
             if not any(run.covers(begin, end) for run in self._runs):
                 self._add(_Run(begin, end)).ask(begin + self._remote.read_ahead, self._remote, self._ask)
 
     def unchanged(self) -> bool:
         """False if the file is no longer the one that was opened. Asks the server only if bytes came since it was last asked."""
+        self._here()
         with self._checking:
             if self._fetched and not self._changed:
                 self._fetched = False
@@ -385,6 +416,7 @@ def _version(info: Mapping[str, Any]) -> str:
 
 _pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
 _pools_lock = threading.Lock()
+_beginning = threading.RLock()
 
 
 def _pool() -> ThreadPoolExecutor:
@@ -399,8 +431,8 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _after_fork() -> None:
-    global _pools_lock
-    _pools_lock = threading.Lock()
+    global _pools_lock, _beginning
+    _pools_lock, _beginning = threading.Lock(), threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -113,7 +113,7 @@ def weight(name: str, value: Any) -> float:
 def path(name: str, value: Any) -> str:
     """A path as text. Raises ConfigError for one with a NUL: the system would end it there, and use another file."""
     try:
-        out = os.fsdecode(value)
+        out = str(os.fsdecode(value))  # of NumPy's texts, too
     except TypeError:
         raise TypeError(f"{name} is {shown(value)}, expected a path (str, bytes or os.PathLike)") from None
     if "\0" in out:

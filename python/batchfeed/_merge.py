@@ -2,20 +2,20 @@
 """Several corpora as one."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, Optional, Union
 
 from . import _core, _open
 from ._errors import Fault
 from ._files import Limits, StorageOptions
 from ._given import Path, path, wrong
-from ._open import What, leaves_out, openings_of
+from ._open import What, leaves_out, openings_of, several
 from ._told import Progress, log, told
 from ._tools import Converted, expect_absent, form_of, target_options, written
 
 
 def merge(
-    corpora: Sequence[Union[What, _open.FromSources]],
+    corpora: Iterable[Union[What, _open.FromSources]],
     target: Path,
     *,
     to: Optional[str] = None,
@@ -51,6 +51,7 @@ def merge(
 
     The target and all other options are those of convert(), and so are the errors. Memory: 16 bytes a sequence.
     """
+    corpora = several(corpora)
     if not isinstance(corpora, (list, tuple)) or not corpora:
         raise wrong("corpora", corpora, 'a list of corpora, such as ["a.ctf", "b.cbf"]')
     file = path("target", target)

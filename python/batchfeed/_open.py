@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
+
+import numpy as np
 
 from . import _core
 from ._errors import ConfigError, Fault, usage
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from ._source import Source
 
 AnySource = Union[CTF, CBF, HTKFeatures, MLF, Kaldi, "Source", str, "os.PathLike[str]"]
-Joined = Union[AnySource, Sequence[AnySource]]  # one source, or several joined by their sequences' keys
+Joined = Union[AnySource, Iterable[AnySource]]  # one source, or several joined by their sequences' keys
 
 
 class Mix:
@@ -44,8 +46,25 @@ What = Union[Joined, Mix]
 CONFIGS = (".cntk", ".cfg", ".config")
 
 
+def several(given: Any) -> Any:
+    """What was given; as a list if it is an array of names or an iterator, such as Path.glob() makes.
+
+    It stops at the first that is no source: a loop over minibatches, say, might never end.
+    """
+    names = isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind == "U"
+    if not names and (not isinstance(given, Iterator) or hasattr(given, "read")):
+        return given
+    out = []
+    for one in given:
+        out.append(one)
+        if not isinstance(one, (str, bytes, os.PathLike)) and not hasattr(one, "_options"):
+            break
+    return out
+
+
 def as_list(given: Joined) -> list[Any]:
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    listed = several(given)
+    return list(listed) if isinstance(listed, (list, tuple)) else [listed]
 
 
 class PlanItem(NamedTuple):
@@ -141,6 +160,7 @@ def openings_of(
     `section` and `set` are for configurations, `dtype`, `state_list` and `path_map` for all files. `sections`: other
     sections, by the number of the corpus.
     """
+    corpora = [several(what) for what in corpora]
     bare = [opening_of(what, "", (), None, limits, storage) for what in corpora]
     files = [isinstance(one, FromFile) for one in bare]
     configs = [isinstance(one, FromFile) and not (bool(section or set) and one.is_data()) for one in bare]
@@ -256,7 +276,7 @@ OTHERS = {
 
 def _name(source: AnySource) -> str:
     if isinstance(source, (str, bytes, os.PathLike)):
-        return repr(os.fsdecode(source))
+        return repr(str(os.fsdecode(source)))
     return type(source).__name__
 
 

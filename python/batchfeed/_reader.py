@@ -17,7 +17,7 @@ from . import _core, _open
 from ._batch import Batch, Stream
 from ._errors import ConfigError, Error, usage
 from ._files import Limits, StorageOptions
-from ._given import Path, function, path as as_path, paths, texts, whole
+from ._given import Path, Paths, function, path as as_path, paths, texts, whole
 from ._info import Info, glance
 from ._options import ENDLESS, ReaderKeywords, show_keywords
 from ._sources import moved_paths
@@ -334,9 +334,11 @@ class Reader:
 
     def close(self) -> None:
         """Ends its threads and closes its files; minibatches that it gave stay as they are."""
-        with suppress(Error):  # it is closed already, or was forked while another thread read
-            self._left = self._core.state()
-        self._core.close()
+        try:
+            with suppress(Error):  # it is closed already, or was forked while another thread read
+                self._left = self._core.state()
+        finally:
+            self._core.close()
 
     def __enter__(self) -> Reader:
         return self
@@ -413,7 +415,7 @@ def _unpickle(
 
 
 def open(
-    path: Union[Path, Sequence[Path]],
+    path: Paths,
     *,
     section: str = "",
     set: Sequence[str] = (),
@@ -438,6 +440,7 @@ def open(
     they override what the configuration says. Paths may be URLs that fsspec reads (s3://, gs://, https:// ...);
     `storage_options` are fsspec's for them, or a bf.Remote.
     """
+    path = _open.several(path)
     _open.need_files(path)
     states = None if state_list is None else as_path("state_list", state_list)
     files, bounds, moved = paths(path, "path"), _open.given_limits(limits), moved_paths(path_map)
@@ -454,7 +457,8 @@ def _close_all() -> None:
     _core.end_begins()
     for reader in list(_alive):
         if not reader._core.forked:
-            reader.close()
+            with suppress(RuntimeError):  # its state may need bytes from a server, which no thread fetches any more
+                reader.close()
     _core.end_waits(2.0)
 
 

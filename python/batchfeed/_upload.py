@@ -34,7 +34,7 @@ class Upload:
             raise usage("python.target", "a chain of URLs is read, not written", "write to one URL", path=url)
         self._url = url
         self._remote = storage if isinstance(storage, Remote) else Remote(storage or {})
-        self._fs, self._path = retried(self._remote, url, "open", lambda: _Files(self._remote)._find(url))
+        self._fs, self._path = _Files(self._remote).find(url)
         if not force and retried(self._remote, url, "open", lambda: self._exists(self._path)):
             raise usage("python.exists", "the file exists", "force=True replaces it", path=url)
         folder = tempfile.mkdtemp(prefix="batchfeed-")

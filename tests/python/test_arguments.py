@@ -309,6 +309,32 @@ def test_what_path_glob_gives_may_be_read_again(corpus, tmp_path):
         bf.Reader(bf.CTF(file))
 
 
+def test_every_function_takes_what_path_glob_gives(corpus, tmp_path):
+    calls = [
+        lambda what: bf.open(what).num_sequences,
+        lambda what: bf.Reader(what).num_sequences,
+        lambda what: bf.Reader(bf.Mix((what, 1))).num_sequences,
+        lambda what: bf.info(what).sequences,
+        lambda what: bf.check(what).sequences,
+        lambda what: bf.stats(what).sequences,
+        lambda what: bf.index(what)[0].sequences,
+        lambda what: bf.to_arrow(what).num_rows,
+        lambda what: bf.convert(what, tmp_path / "a.cbf", force=True).sequences,
+        lambda what: bf.sample(what, tmp_path / "a.cbf", fraction=1, force=True).sequences,
+        lambda what: bf.merge([what], tmp_path / "a.cbf", force=True).sequences,
+        lambda what: bf.merge(what, tmp_path / "a.cbf", force=True).sequences,
+        lambda what: bf.diff(what, corpus.path).sequences[0],
+    ]
+    for call in calls:
+        for what in (tmp_path.glob("*.ctf"), np.array([corpus.path])):
+            assert call(what) == len(corpus.lengths)
+    assert repr(bf.open(np.array([corpus.path]))).startswith(f"<Reader of {corpus.path!r}:")
+    with bf.open(corpus.path) as reader, pytest.raises(TypeError, match="a path or a source .* is read, not <Batch 0"):
+        bf.check(reader.epochs())  # which has no end
+    with open(corpus.path) as file, pytest.raises(TypeError, match="a path or a source .* is read, not <_io"):
+        bf.check(file)
+
+
 def test_numbers_and_truths_of_numpy_are_taken(corpus, tmp_path):
     options = bf.open(corpus.path, prefetch=np.False_, threads=np.int64(2), seed=np.uint8(3), shuffle=np.True_).options
     assert (options.prefetch, options.threads, options.order.seed, options.order.kind) == (False, 2, 3, "uniform")

@@ -246,6 +246,12 @@ def test_data_in_memory():
     assert sequences.next_minibatch(4)["s"].num_sequences >= 1
     with pytest.raises(ValueError, match="data_streams is empty"):
         MinibatchSourceFromData({})
+    with pytest.raises(ValueError, match="stream 'x' has no sequence"):
+        MinibatchSourceFromData({"x": []})
+    with pytest.raises(ValueError, match="the streams of a chunk differ in sequences: 'x' 6, 'y' 5"):
+        MinibatchSourceFromData({"x": dense, "y": dense[:5]})
+    lists = MinibatchSourceFromData({"x": [[[1, 2]], [[3, 4], [5, 6]]]})
+    assert lists.next_minibatch(3)["x"].asarray().tolist() == [[[1, 2], [0, 0]], [[3, 4], [5, 6]]]
     endless = MinibatchSourceFromData({"x": dense})
     assert [len(endless.next_minibatch(4)["x"]) for _ in range(6)] == [4, 2] * 3, "as CNTK's, whose minibatches end with the data"
     assert endless.is_infinite() and not source.is_infinite()
@@ -375,6 +381,8 @@ WHOLE = "expected a whole number"
         (lambda d: C.HTKFeatureDeserializer(StreamDefs(a=StreamDef(shape=3, scp=3))), "scp is 3, expected a path"),
         (lambda d: C.HTKMLFDeserializer(None, StreamDefs(a=StreamDef(shape=3, mlf=[3]))), "one of mlf is 3, expected a path"),
         (lambda d: MinibatchSource(d).restore_from_checkpoint({"batchfeed": None}), "a state is a mapping, as state_dict() gives it; got NoneType"),
+        (lambda d: MinibatchSourceFromData(3), "data_streams is 3, expected {name: data}"),
+        (lambda d: MinibatchSourceFromData({"x": [1, 2]}), "a sequence is an array [samples, ...] or a matrix, not 1"),
     ],
 )
 def test_arguments_are_told_by_the_names_of_old(corpus, call, message):
@@ -388,6 +396,16 @@ def test_speech_files_are_any_paths():
         assert C.HTKFeatureDeserializer(C.StreamDefs(a=C.StreamDef(shape=3, scp=scp)))[0]["input"]["a"]["scpFile"] == "a.scp"
     for mlf in (Path("a.mlf"), ["a.mlf"]):
         assert C.HTKMLFDeserializer(None, C.StreamDefs(a=C.StreamDef(shape=3, mlf=mlf)))[0]["input"]["a"]["mlfFile"] == "a.mlf"
+
+
+def test_a_length_that_nobody_reads_is_told(tmp_path, caplog):
+    scp = tmp_path / "a.scp"
+    bf.convert(bf.Arrays({"x": np.ones((6, 3), np.float32)}, lengths=[1, 2, 3]), scp)
+    for stream, told in ((StreamDef(shape=3, scp=scp), []), (StreamDef(shape=3, scp=scp, max_sequence_length=2), ["maxSequenceSize"])):
+        caplog.clear()
+        source = MinibatchSource(C.HTKFeatureDeserializer(StreamDefs(f=stream)), max_sweeps=1)
+        assert [word for record in caplog.records for word in ["maxSequenceSize"] if word in record.getMessage()] == told
+        assert source.next_minibatch(10)["f"].num_sequences == 3
 
 
 def test_what_is_no_loop_says_so(corpus):

@@ -111,6 +111,9 @@ with bf.Writer("a.ctf", {"x": bf.dense(2)}) as writer:
 bf.Arrays({"x": np.ones((3, 2))}, lengths=np.array([1, 2]), keys=np.array([7, 8]))
 bf.Arrays({"x": np.ones((3, 2))}, lengths={"x": np.array([1, 2])}, keys=[7, 8])
 bf.CTF(Path().glob("*.ctf"))
+bf.info(Path().glob("*.ctf"))
+bf.open(Path().glob("*.ctf"))
+bf.merge(Path().glob("*.ctf"), "all.ctf")
 """)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(tmp_path / "cache"), str(program)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)

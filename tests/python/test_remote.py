@@ -353,6 +353,36 @@ def test_web_servers(corpus, tmp_path, ranges):
             bf.open(f"{url}/other.ctf")
 
 
+@pytest.fixture
+def served(tmp_path):
+    pytest.importorskip("aiohttp")
+    (tmp_path / "long.ctf").write_text("".join(f"{n} |x {n}.25 {'0 ' * 20}\n" for n in range(5000)))
+    with web(tmp_path) as (url, _):
+        yield str(tmp_path / "long.ctf"), f"{url}/long.ctf"
+
+
+def test_a_forked_child_has_connections_of_its_own(served):
+    expected = [keys_of([batch]) for batch in bf.open(served[0], minibatch_samples=1000)]
+    for prefetch in (True, False):
+        reader = bf.open(served[1], minibatch_samples=1000, prefetch=prefetch)
+        first, child = reader.next(), os.fork()
+        if not child:
+            right = False
+            try:
+                right = [keys_of([batch]) for batch in reader] == expected[1:]
+            finally:
+                os._exit(not right)
+        assert os.waitpid(child, 0)[1] == 0
+        assert [keys_of([batch]) for batch in [first, *reader]] == expected
+
+
+@pytest.mark.parametrize("rest", ["", "reader.next()", "for batch in reader: pass"])
+def test_python_ends_in_silence_with_a_reader_left_open(served, rest):
+    script = f"import sys, batchfeed as bf\nreader = bf.open(sys.argv[1], minibatch_samples=1000)\n{rest}"
+    done = subprocess.run([sys.executable, "-c", script, served[1]], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @contextlib.contextmanager
 def refusing(answers):
     """A server that answers with these, the last one again and again, and a corpus behind it."""

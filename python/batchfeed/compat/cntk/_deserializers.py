@@ -11,6 +11,9 @@ import numpy as np
 from ..._given import Paths, expecting, path, paths, whole
 
 
+ANY_LENGTH = 65535  # max_sequence_length unless one is given
+
+
 class Record(dict[str, Any]):
     """A dictionary whose values are attributes too."""
 
@@ -35,9 +38,13 @@ def StreamDef(
     mlf: Optional[Paths] = None,
     broadcast: Optional[bool] = None,
     defines_mb_size: bool = False,
-    max_sequence_length: int = 65535,
+    max_sequence_length: int = ANY_LENGTH,
 ) -> Record:
-    """One stream. `field`: its name in a text file; `scp`, `mlf`: its files of speech; `shape`: its dimension."""
+    """One stream. `field`: its name in a text file; `scp`, `mlf`: its files of speech; `shape`: its dimension.
+
+    `max_sequence_length` has no effect, as in CNTK, and a warning says so: d[0]["maxSequenceSize"] = n, of what
+    HTKFeatureDeserializer() gives, leaves out longer utterances.
+    """
     if transforms:
         raise ValueError("transforms are for images, which batchfeed does not read")
     return Record(
@@ -49,6 +56,7 @@ def StreamDef(
         mlf=mlf,
         broadcast=broadcast,
         defines_mb_size=defines_mb_size,
+        max_sequence_length=max_sequence_length,
     )
 
 
@@ -135,6 +143,8 @@ def HTKFeatureDeserializer(streams: Defs) -> list[Deserializer]:
             section["contextWindow"] = f"{left}:{right}"
         if s.broadcast:
             section["expandToUtterance"] = True
+        if s.max_sequence_length != ANY_LENGTH:  # as CNTK wrote it: the library tells that nobody reads it
+            section["maxSequenceLength"] = s.max_sequence_length
         keys: dict[str, Any] = {"type": "HTKFeatureDeserializer", "module": "HTKDeserializers", "input": {name: section}}
         if s.defines_mb_size:
             keys["definesMBSize"] = True

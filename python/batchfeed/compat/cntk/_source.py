@@ -12,7 +12,7 @@ from ... import _core
 from ..._errors import Fault, StateError
 from ..._files import file_system, working_directory
 from ..._open import FromSetup
-from ..._given import whole, wrong
+from ..._given import shown, whole, wrong
 from ..._options import ENDLESS, apply
 from ..._reader import Reader
 from ..._told import log
@@ -60,7 +60,7 @@ class UserDeserializer:
 def _sequences(data: Any) -> list[Any]:
     """The data of each sequence: rows of one sample, or a list."""
     if isinstance(data, list):
-        return data
+        return [_sequence(one) for one in data]
     if hasattr(data, "tocsr"):
         matrix = data.tocsr()
         return [matrix[i : i + 1] for i in range(matrix.shape[0])]
@@ -68,6 +68,14 @@ def _sequences(data: Any) -> list[Any]:
     if rows.ndim == 0:
         raise TypeError(f"the data of a stream are an array, a matrix or a list of sequences, not {data!r}")
     return [row[None] for row in rows]
+
+
+def _sequence(data: Any) -> Any:
+    """The samples of one sequence, of a list of such."""
+    samples = data if hasattr(data, "tocsr") else np.asarray(data)
+    if samples.ndim == 0:
+        raise TypeError(f"a sequence is an array [samples, ...] or a matrix, not {data!r}")
+    return samples
 
 
 class _Adapted(Source):
@@ -82,6 +90,9 @@ class _Adapted(Source):
 
     def _measure(self, chunk: Mapping[str, Any]) -> list[int]:
         lengths = [[s.shape[0] for s in _sequences(chunk[name])] for name in self._infos]
+        if len(set(map(len, lengths))) > 1:
+            told = ", ".join(f"{name!r} {len(own)}" for name, own in zip(self._infos, lengths))
+            raise ValueError(f"the streams of a chunk differ in sequences: {told}")
         return [max(row) for row in zip(*lengths)]
 
     def streams(self) -> dict[str, StreamSpec]:
@@ -362,6 +373,8 @@ class _InMemory(UserDeserializer):
     def stream_infos(self) -> list[StreamInformation]:
         out = []
         for i, (name, data) in enumerate(self._data.items()):
+            if isinstance(data, list) and not data:
+                raise ValueError(f"stream {name!r} has no sequence")
             first = data[0] if isinstance(data, list) else data
             sparse = hasattr(first, "tocsr")
             shape = tuple(int(n) for n in np.shape(first)[1:]) or (1,)
@@ -385,6 +398,8 @@ class MinibatchSourceFromData(MinibatchSource):
     _cross_sweeps = False
 
     def __init__(self, data_streams: Mapping[str, Any], max_samples: int = INFINITELY_REPEAT) -> None:
+        if not isinstance(data_streams, Mapping):
+            raise TypeError(f"data_streams is {shown(data_streams)}, expected {{name: data}}")
         if not data_streams:
             raise ValueError("data_streams is empty, expected at least one stream")
         super().__init__(_InMemory(data_streams), max_samples=max_samples, randomize=False)
