@@ -294,9 +294,18 @@ BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_pairs(Form& form, co
   if (block.others != 0) cut(block, x, p);
   const std::uint64_t colons = block.colons & first(width(block.blanks)), separators = block.blanks | colons;
   const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-  const Tokens t = tokens_of(block, separators, colons, colons);
-  if (n <= 4 && !above_seven(t.runs))
-    know(form, x, block, separators, t, n, true, moves(t, kFewPairs8, kFromEnd8), kFractionsOfPairs4);
+  const std::uint64_t some = _pdep_u64(first(2 * 4 + 1), separators);
+  const auto learn = [&]() BATCHFEED_AVX512_LAMBDA {
+    const Tokens t = tokens_of(block, separators, colons, colons);
+    if (!above_seven(t.runs))
+      know(form, x, block, some, t, std::min(n, 4u), true, moves(t, kFewPairs8, kFromEnd8), kFractionsOfPairs4);
+  };
+  const Form before = form;
+  learn();
+  if (form.n == 0 || resembles(form, p + form.width)) return;
+  block.zeros = 0;  // another digit may come in front of a point
+  learn();
+  if (!resembles(form, p + form.width)) form = before;
 }
 
 template <class T>
@@ -322,7 +331,7 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
         break;
       count += n;
       if constexpr (std::is_same_v<T, float>) {
-        if (end == nullptr && n <= 4 && comes_back(form, separators, block.dots)) [[unlikely]]
+        if (end == nullptr && comes_back(form, separators, block.dots)) [[unlikely]]
           learn_pairs(form, p);
       }
     }

@@ -5,6 +5,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -59,21 +60,32 @@ BATCHFEED_AVX512 __attribute__((noinline)) inline Reached alike_but_for_signs_fr
   return {p, at};
 }
 
-// Learns the form of the numbers between separators, which are plain.
+// Learns the form of the numbers between separators, which are plain: of as many from the first as have lanes.
 BATCHFEED_AVX512_INLINE void learn_numbers(Form& form, __m512i x, const Block& block, std::uint64_t separators,
                                            const Tokens& t) noexcept {
   const auto n = static_cast<unsigned>(std::popcount(separators)) - 1;
-  if (n <= 16 && !above_four(t.runs))
+  if (n <= 16 && !above_four(t.runs)) {
     know(form, x, block, separators, t, n, false, moves(t, kTokens4, kFromEnd4), kFractions4);
-  else if (n <= 8 && !above_seven(t.runs))
-    know(form, x, block, separators, t, n, true, moves(t, kFewTokens8, kFromEnd8), kFractions4);
+  } else if (!above_seven(t.runs)) {
+    const std::uint64_t some = _pdep_u64(first(9), separators);
+    know(form, x, block, some, t, std::min(n, 8u), true, moves(t, kFewTokens8, kFromEnd8), kFractions4);
+  }
 }
-// The same for the block at p, which is one of plain numbers. Apart from the loop, which has no registers to spare.
+// The same for the block at p, which is one of plain numbers, and has another behind it. Apart from the loop, which has
+// no registers to spare.
 BATCHFEED_AVX512 __attribute__((noinline, cold)) inline void learn_numbers(Form& form, const char* p) noexcept {
   const __m512i x = _mm512_loadu_si512(p);
   Block block = block_of<false>(x);
   if (block.others != 0) cut(block, x, p);
-  learn_numbers(form, x, block, block.blanks, tokens_of(block, block.blanks, block.blanks, 0));
+  const auto learn = [&]() BATCHFEED_AVX512_LAMBDA {
+    learn_numbers(form, x, block, block.blanks, tokens_of(block, block.blanks, block.blanks, 0));
+  };
+  const Form before = form;
+  learn();
+  if (form.n == 0 || resembles(form, p + form.width)) return;
+  block.zeros = 0;  // another digit may come in front of a point
+  learn();
+  if (!resembles(form, p + form.width)) form = before;
 }
 // The same for the numbers at p without their signs, if some have one: for so many that a sign in front of each would
 // still fit into the block.

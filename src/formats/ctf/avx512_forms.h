@@ -83,6 +83,12 @@ BATCHFEED_AVX512_INLINE bool alike(const Form& form, const char* p, __m512i& val
   return _mm512_cmpgt_epu8_mask(values, form.most) == 0;
 }
 
+// Whether the block at p is of the form.
+BATCHFEED_AVX512_INLINE bool resembles(const Form& form, const char* p) noexcept {
+  __m512i values;  // NOLINT(cppcoreguidelines-init-variables)
+  return alike(form, p, values);
+}
+
 // Values of whole numbers of up to 7 digits. The quotient comes out as division rounds it: Markstein's theorem, and
 // kernels_test.cc compares all of them.
 BATCHFEED_AVX512_INLINE __m512 values_of(const Form& form, __m512i mantissa) noexcept {
