@@ -111,9 +111,9 @@ def names_in(what: Any) -> list[Any]:
 
 
 def _status(error: BaseException) -> Optional[int]:
-    """The HTTP status that a web server has answered; None if the error has none."""
+    """The HTTP status that a web server has answered; None if the error has none, or 0, as that of too many redirections."""
     status = getattr(error, "status", None)
-    return status if isinstance(status, int) else None
+    return status if isinstance(status, int) and status else None
 
 
 def _timed_out(error: BaseException) -> bool:
@@ -138,6 +138,8 @@ def _hint(error: BaseException) -> Optional[str]:
         return "storage_options= takes the credentials"
     if status in (401, 403, 407):
         return 'storage_options= takes the credentials, such as {"headers": {"Authorization": ...}}; some servers say so of what is not there, too'
+    if status == 416:
+        return "the file became shorter than it was when it was opened; open it again"
     if status == 429:
         return "it was asked too often; try again later"
     if status is not None and status >= 500:
@@ -149,7 +151,7 @@ def _hint(error: BaseException) -> Optional[str]:
 
 def fault(path: str, action: str, error: BaseException) -> Exception:
     """The FileError for a failure of fsspec or a server, with `error` as its cause."""
-    said = str(error).strip() or type(error).__name__
+    said = type(error).__name__ if getattr(error, "status", None) == 0 else str(error).strip() or type(error).__name__
     if _status(error) is not None:
         said = f"the server answers {_status(error)} {getattr(error, 'message', '')}".rstrip()
     missing = isinstance(error, FileNotFoundError)
@@ -245,7 +247,7 @@ class RemoteFile:
         self._lock = threading.Lock()  # of the runs
         self._runs: deque[_Run] = deque()  # least recently used first
         self._checking = threading.Lock()
-        self._fetched = False  # whether bytes came since unchanged() last asked the server
+        self._came = self._compared = 0  # reads whose bytes came; those of them before unchanged() last asked the server
         self._changed = False
         # File systems that are not asynchronous may have one connection only, and do not promise to be thread-safe.
         self._alone: Optional[threading.Lock] = None if getattr(fs, "async_impl", False) else threading.Lock()
@@ -278,7 +280,6 @@ class RemoteFile:
             parts = run.parts_of(offset, end, self._remote, self._ask)
             if end == run.end and run.end - run.begin > FIRST:  # it is read to its end
                 self._runs.remove(run)
-            self._fetched = True
         try:
             for begin, future in parts:
                 data = future.result()
@@ -289,6 +290,8 @@ class RemoteFile:
                 if run in self._runs:
                     self._runs.remove(run)
             raise
+        with self._lock:
+            self._came += 1
 
     def will_read(self, begin: int, end: int) -> None:
         """Bytes [begin, end) are about to be read, front to back."""
@@ -299,10 +302,11 @@ class RemoteFile:
     def unchanged(self) -> bool:
         """False if the file is no longer the one that was opened. Asks the server only if bytes came since it was last asked."""
         with self._checking:
-            if self._fetched and not self._changed:
-                self._fetched = False
+            came = self._came  # what comes while the server answers is compared by the next call
+            if came != self._compared and not self._changed:
                 info = self._info()
                 self._changed = info.get("size") != self.size or _version(info) != self.version
+                self._compared = came
             return not self._changed
 
     def _run(self, begin: int, end: int) -> _Run:
@@ -338,7 +342,7 @@ class RemoteFile:
             return data
         if len(data) == self.size and self.size <= self._remote.part_bytes:  # the server knows no ranges
             return data[begin:end]
-        if len(data) > end - begin:
+        if len(data) == self.size:
             raise ValueError("the server sends the whole file for a range; simplecache::URL copies it first")
         raise OSError(f"{len(data)} bytes came of the {end - begin} at {begin}")
 

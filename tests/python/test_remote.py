@@ -275,6 +275,31 @@ def test_a_file_that_is_replaced_is_a_fault(memory, corpus):
             list(reader.epochs(1))
 
 
+def test_bytes_that_come_while_another_thread_asks_are_compared_too(memory, clock):
+    memory.pipe_file("/d/a", bytes(100))
+    file = _files._Files(bf.Remote()).open("memory://d/a")
+    begun, replaced = threading.Event(), threading.Event()
+    clock.spoil = lambda n: begun.set() or replaced.wait(60)
+    reading = threading.Thread(target=file.read, args=(0, memoryview(bytearray(10))))
+    reading.start()
+    assert begun.wait(60) and file.unchanged()  # of another thread, before the bytes came
+    memory.pipe_file("/d/a", b"x" * 100)
+    replaced.set()
+    reading.join()
+    assert not file.unchanged()
+
+
+def test_bytes_that_could_not_be_compared_are_compared_later(memory, monkeypatch):
+    memory.pipe_file("/d/a", bytes(100))
+    file = _files._Files(bf.Remote(retries=0)).open("memory://d/a")
+    file.read(0, memoryview(bytearray(10)))
+    memory.pipe_file("/d/a", b"x" * 100)
+    with monkeypatch.context() as broken, pytest.raises(bf.FileError):
+        broken.setattr(MemoryFileSystem, "info", lambda fs, path, **options: 1 / 0)
+        file.unchanged()
+    assert not file.unchanged()
+
+
 def test_the_index_is_kept_here(memory, corpus, tmp_path, clock):
     put(memory, corpus.path, "/d/train.ctf")
     source = bf.CTF("memory://d/train.ctf", streams=corpus.streams, chunk_bytes=200)
@@ -388,7 +413,7 @@ def refusing(answers):
 
 @pytest.mark.parametrize(
     "status, hint, lasts",
-    [(401, "credentials", True), (403, "credentials", True), (429, "too often", False), (500, "the server is at fault", False), (503, "at fault", False)],
+    [(401, "credentials", True), (403, "credentials", True), (416, "shorter", True), (429, "too often", False), (500, "the server is at fault", False), (503, "at fault", False)],
 )
 def test_what_a_server_answers_is_told(monkeypatch, status, hint, lasts):
     pytest.importorskip("aiohttp")
@@ -401,9 +426,11 @@ def test_what_a_server_answers_is_told(monkeypatch, status, hint, lasts):
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_what_a_server_has_not_got_is_missing(status):
-    pytest.importorskip("aiohttp")
+    aiohttp = pytest.importorskip("aiohttp")
     with refusing([status]) as (url, _), pytest.raises(bf.MissingFileError):
         bf.open(url)
+    circle = aiohttp.TooManyRedirects(aiohttp.RequestInfo("http://a/", "GET", {}), ())  # it sends elsewhere again and again
+    assert _files.fault("http://a/", "open", circle).what == "cannot open: TooManyRedirects"
 
 
 def test_a_server_that_comes_back_is_asked_again(monkeypatch):
