@@ -185,12 +185,15 @@ class _Files:
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
+        self._begin()
+
+    def _begin(self) -> None:
         self._known: dict[Any, Any] = {}
         self._lock = threading.Lock()
+        self._pid = os.getpid()
 
     def open(self, url: str) -> RemoteFile:
-        fs, path = retried(self._remote, url, "open", lambda: self._find(url))
-        return RemoteFile(fs, path, url, self._remote)
+        return RemoteFile(lambda: retried(self._remote, url, "open", lambda: self._find(url)), url, self._remote)
 
     def glob(self, pattern: str) -> list[str]:
         fs, path = retried(self._remote, pattern, "open", lambda: self._find(pattern))
@@ -216,6 +219,8 @@ class _Files:
         return given if not given or not all(isinstance(v, Mapping) for v in given.values()) else {}
 
     def _find(self, url: str) -> tuple[Any, str]:
+        if self._pid != os.getpid():  # connections and locks of another process are of no use in a forked child
+            self._begin()
         fsspec = library("fsspec", url)
         if "::" in url:  # each protocol takes its own
             key: Any = url
@@ -242,15 +247,11 @@ class RemoteFile:
     ahead of each run's place are being fetched; parts that were read are dropped.
     """
 
-    def __init__(self, fs: Any, path: str, url: str, remote: Remote) -> None:
-        self._fs, self._path, self._url, self._remote = fs, path, url, remote
-        self._lock = threading.Lock()  # of the runs
-        self._runs: deque[_Run] = deque()  # least recently used first
-        self._checking = threading.Lock()
+    def __init__(self, find: Callable[[], tuple[Any, str]], url: str, remote: Remote) -> None:
+        self._find, self._url, self._remote = find, url, remote
         self._came = self._compared = 0  # reads whose bytes came; those of them before unchanged() last asked the server
         self._changed = False
-        # File systems that are not asynchronous may have one connection only, and do not promise to be thread-safe.
-        self._alone: Optional[threading.Lock] = None if getattr(fs, "async_impl", False) else threading.Lock()
+        self._begin()
         info = self._info()
         if info.get("type") == "directory":
             raise fault(url, "open", IsADirectoryError("is a folder, expected a file"))
@@ -264,6 +265,20 @@ class RemoteFile:
             raise fault(url, "open", OSError(f"the server tells a size that no file has, {info['size']!r}; simplecache::URL copies it first"))
         self.version = _version(info)
 
+    def _begin(self) -> None:
+        self._fs, self._path = self._find()
+        self._lock = threading.Lock()  # of the runs
+        self._runs: deque[_Run] = deque()  # least recently used first
+        self._checking = threading.Lock()
+        # File systems that are not asynchronous may have one connection only, and do not promise to be thread-safe.
+        self._alone: Optional[threading.Lock] = None if getattr(self._fs, "async_impl", False) else threading.Lock()
+        self._pid = os.getpid()
+
+    def _here(self) -> None:
+        """A forked child has neither the threads that fetch nor the connections."""
+        if self._pid != os.getpid():
+            self._begin()
+
     def _info(self) -> Mapping[str, Any]:
         def look() -> Mapping[str, Any]:
             self._fs.invalidate_cache(self._path)
@@ -274,6 +289,7 @@ class RemoteFile:
 
     def read(self, offset: int, out: memoryview) -> None:
         """Fills all of `out`."""
+        self._here()
         end = offset + len(out)
         with self._lock:
             run = self._run(offset, end)
@@ -295,12 +311,14 @@ class RemoteFile:
 
     def will_read(self, begin: int, end: int) -> None:
         """Bytes [begin, end) are about to be read, front to back."""
+        self._here()
         with self._lock:
             if not any(run.covers(begin, end) for run in self._runs):
                 self._add(_Run(begin, end)).ask(begin + self._remote.read_ahead, self._remote, self._ask)
 
     def unchanged(self) -> bool:
         """False if the file is no longer the one that was opened. Asks the server only if bytes came since it was last asked."""
+        self._here()
         with self._checking:
             came = self._came  # what comes while the server answers is compared by the next call
             if came != self._compared and not self._changed:
@@ -330,7 +348,10 @@ class RemoteFile:
         return run
 
     def _ask(self, begin: int, end: int) -> Future[bytes]:
-        return _pool().submit(retried, self._remote, self._url, "read", lambda: self._fetch(begin, end))
+        try:
+            return _pool().submit(retried, self._remote, self._url, "read", lambda: self._fetch(begin, end))
+        except RuntimeError as error:  # Python ends, and begins no threads any more
+            raise fault(self._url, "read", error) from error
 
     def _fetch(self, begin: int, end: int) -> bytes:
         if self._alone is not None:
