@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
@@ -19,7 +20,7 @@ from ._errors import Fault, exception, usage
 from ._given import mapping, path, whole, wrong
 
 if TYPE_CHECKING:  # imported for remote files only, as that takes long
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -49,7 +50,6 @@ StorageOptions = Union[Mapping[str, Any], Remote, None]
 # folders) in which every file that is opened must lie.
 Limits = Mapping[str, Union[int, Sequence[str]]]
 
-CONNECTIONS = 16  # requests of a process at a time
 FIRST = 64 << 10  # bytes fetched for a read that was not announced; twice as many if the next one continues it
 RUNS = 64  # runs of a file that are kept, at most
 # Errors that repeating a request does not cure.
@@ -82,13 +82,28 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
     if storage is None and not any(_is_url(os.fsdecode(name)) for name in names if isinstance(name, (str, bytes, os.PathLike))):
         files = _core.FileSystem()
     else:
-        files = _core.FileSystem(_Files(storage if isinstance(storage, Remote) else Remote(storage or {})))
+        remote = _Files(storage if isinstance(storage, Remote) else Remote(storage or {}))
+        getattr(_made, "files", []).append(remote)
+        files = _core.FileSystem(remote)
     roots = limits.get("roots", ())
     if not isinstance(roots, (list, tuple)):
         raise usage("python.roots", f"limits['roots'] is {roots!r}", "give a list of folders")
     files.roots = [path("one of limits['roots']", root) for root in roots]
     files.folder = folder if os.path.isdir(folder) else ""
     return files
+
+
+_made = threading.local()
+
+
+@contextmanager
+def made() -> Iterator[list[_Files]]:
+    """What file_system() makes in this thread meanwhile."""
+    _made.files = []
+    try:
+        yield _made.files
+    finally:
+        del _made.files
 
 
 def _is_url(name: str) -> bool:
@@ -180,20 +195,63 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
     raise AssertionError("no try")
 
 
+def closed() -> Exception:
+    return ValueError("the reader is closed")
+
+
 class _Files:
     """The library's FileSystem: opens URLs, and finds those that a pattern names."""
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
+        self._stopped = False
         self._begin()
 
     def _begin(self) -> None:
         self._known: dict[Any, Any] = {}
-        self._lock = threading.Lock()
+        self._lock, self._asking = threading.Lock(), threading.Lock()
+        self._asked: dict[Future[Any], tuple[str, str]] = {}  # and not answered yet: the URL, and what is done with it
         self._pid = os.getpid()
 
     def open(self, url: str) -> RemoteFile:
-        return RemoteFile(lambda: retried(self._remote, url, "open", lambda: self._find(url)), url, self._remote)
+        return RemoteFile(self, url, self._remote)
+
+    def find(self, url: str) -> tuple[Any, str]:
+        return retried(self._remote, url, "open", lambda: self._find(url))
+
+    def ask(self, url: str, action: str, work: Callable[[], T]) -> Future[T]:
+        """What `work` returns, repeated after errors that may pass, in another thread."""
+        from ._fetching import fetch, settle
+
+        def tried() -> T:
+            if self._stopped:
+                raise closed()
+            return work()
+
+        with self._asking:
+            try:
+                future = fetch(lambda: retried(self._remote, url, action, tried))
+            except RuntimeError as error:  # Python ends, and begins no threads any more
+                raise fault(url, action, error) from error
+            self._asked[future] = url, action
+        future.add_done_callback(self._answered)
+        if self._stopped:
+            settle(future, error=fault(url, action, closed()))
+        return future
+
+    def _answered(self, future: Future[Any]) -> None:
+        with self._asking:
+            self._asked.pop(future, None)
+
+    def stop(self) -> None:
+        """Nobody waits any longer: a server may let a request wait for minutes."""
+        from ._fetching import settle
+
+        self._stopped = True
+        with self._asking:
+            asked = [*self._asked.items()]
+        for future, (url, action) in asked:
+            settle(future, error=fault(url, action, closed()))
 
     def glob(self, pattern: str) -> list[str]:
         fs, path = retried(self._remote, pattern, "open", lambda: self._find(pattern))
@@ -247,8 +305,8 @@ class RemoteFile:
     ahead of each run's place are being fetched; parts that were read are dropped.
     """
 
-    def __init__(self, find: Callable[[], tuple[Any, str]], url: str, remote: Remote) -> None:
-        self._find, self._url, self._remote = find, url, remote
+    def __init__(self, files: _Files, url: str, remote: Remote) -> None:
+        self._files, self._url, self._remote = files, url, remote
         self._came = self._compared = 0  # reads whose bytes came; those of them before unchanged() last asked the server
         self._changed = False
         self._begin()
@@ -266,7 +324,7 @@ class RemoteFile:
         self.version = _version(info)
 
     def _begin(self) -> None:
-        self._fs, self._path = self._find()
+        self._fs, self._path = self._files.find(self._url)
         self._lock = threading.Lock()  # of the runs
         self._runs: deque[_Run] = deque()  # least recently used first
         self._checking = threading.Lock()
@@ -285,7 +343,7 @@ class RemoteFile:
             info: Mapping[str, Any] = self._fs.info(self._path)
             return info
 
-        return retried(self._remote, self._url, "open", look)
+        return self._files.ask(self._url, "open", look).result()
 
     def read(self, offset: int, out: memoryview) -> None:
         """Fills all of `out`."""
@@ -348,10 +406,7 @@ class RemoteFile:
         return run
 
     def _ask(self, begin: int, end: int) -> Future[bytes]:
-        try:
-            return _pool().submit(retried, self._remote, self._url, "read", lambda: self._fetch(begin, end))
-        except RuntimeError as error:  # Python ends, and begins no threads any more
-            raise fault(self._url, "read", error) from error
+        return self._files.ask(self._url, "read", lambda: self._fetch(begin, end))
 
     def _fetch(self, begin: int, end: int) -> bytes:
         if self._alone is not None:
@@ -406,26 +461,3 @@ def _version(info: Mapping[str, Any]) -> str:
         if told:
             return " ".join(told)
     return ""
-
-
-_pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
-_pools_lock = threading.Lock()
-
-
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
-
-    with _pools_lock:
-        pid = os.getpid()
-        if pid not in _pools:
-            _pools.clear()
-            _pools[pid] = ThreadPoolExecutor(CONNECTIONS, "batchfeed-fetch")
-        return _pools[pid]
-
-
-def _after_fork() -> None:
-    global _pools_lock
-    _pools_lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)

@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from batchfeed import _files
 def web(folder, ranges=True):
     class Handler(http.server.SimpleHTTPRequestHandler):
         asked = []
+        answers, waits = threading.Event(), threading.Event()
+        answers.set()
 
         def __init__(self, *args, **kwargs):
             super().__init__(*args, directory=str(folder), **kwargs)
@@ -31,6 +34,9 @@ def web(folder, ranges=True):
             pass
 
         def do_GET(self):
+            if not Handler.answers.is_set():
+                Handler.waits.set()
+                Handler.answers.wait(100)
             wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
             path = self.translate_path(self.path)
             if not ranges or not wanted or not os.path.isfile(path):
@@ -52,6 +58,7 @@ def web(folder, ranges=True):
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}", Handler
     finally:
+        Handler.answers.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -173,3 +180,30 @@ def test_python_ends_in_silence_while_a_reader_is_open(large):
         script = "import sys; import batchfeed as bf; reader = bf.open(sys.argv[1], minibatch_samples=7); reader.next(); sys.exit(3)"
         done = subprocess.run([sys.executable, "-c", script, f"{url}/{large.name}"], capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stderr) == (3, "")
+
+
+STALLED = """
+import sys
+import batchfeed as bf
+reader = bf.open(sys.argv[1], minibatch_samples=1000, storage_options=bf.Remote(part_bytes=1 << 15, read_ahead=0), prefetch={})
+print("open", flush=True)
+{}
+    while True:
+        list(reader)
+"""
+
+
+@pytest.mark.parametrize("prefetch", [True, False])
+@pytest.mark.parametrize("loop", ["with reader:", "if True:"])
+def test_an_interrupt_ends_waiting_for_a_server_that_does_not_answer(large, loop, prefetch):
+    with web(large.parent) as (url, handler):
+        command = [sys.executable, "-c", STALLED.format(prefetch, loop), f"{url}/{large.name}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as python:
+            try:
+                assert python.stdout.readline() == "open\n"
+                handler.answers.clear()
+                assert handler.waits.wait(60)
+                python.send_signal(signal.SIGINT)
+                assert python.communicate(timeout=30)[1].endswith("KeyboardInterrupt\n")
+            finally:
+                python.kill()
