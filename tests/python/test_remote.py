@@ -297,6 +297,17 @@ def test_bytes_that_could_not_be_compared_are_compared_later(memory, monkeypatch
     assert not file.unchanged()
 
 
+def test_an_interrupt_while_bytes_are_announced_is_not_lost(memory, corpus, monkeypatch):
+    put(memory, corpus.path, "/d/train.ctf")
+
+    def will_read(file, begin, end):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_files.RemoteFile, "will_read", will_read)
+    with pytest.raises(KeyboardInterrupt):
+        bf.open("memory://d/train.ctf")
+
+
 def test_the_index_is_kept_here(memory, corpus, tmp_path, clock):
     put(memory, corpus.path, "/d/train.ctf")
     source = bf.CTF("memory://d/train.ctf", streams=corpus.streams, chunk_bytes=200)
