@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
@@ -19,7 +20,7 @@ from ._errors import Fault, exception, usage
 from ._given import mapping, path, whole, wrong
 
 if TYPE_CHECKING:  # imported for remote files only, as that takes long
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -49,7 +50,6 @@ StorageOptions = Union[Mapping[str, Any], Remote, None]
 # folders) in which every file that is opened must lie.
 Limits = Mapping[str, Union[int, Sequence[str]]]
 
-CONNECTIONS = 16  # requests of a process at a time
 FIRST = 64 << 10  # bytes fetched for a read that was not announced; twice as many if the next one continues it
 RUNS = 64  # runs of a file that are kept, at most
 # Errors that repeating a request does not cure.
@@ -82,13 +82,28 @@ def file_system(storage: StorageOptions, names: Iterable[Any], limits: Limits, f
     if storage is None and not any(_is_url(os.fsdecode(name)) for name in names if isinstance(name, (str, bytes, os.PathLike))):
         files = _core.FileSystem()
     else:
-        files = _core.FileSystem(_Files(storage if isinstance(storage, Remote) else Remote(storage or {})))
+        remote = _Files(storage if isinstance(storage, Remote) else Remote(storage or {}))
+        getattr(_made, "files", []).append(remote)
+        files = _core.FileSystem(remote)
     roots = limits.get("roots", ())
     if not isinstance(roots, (list, tuple)):
         raise usage("python.roots", f"limits['roots'] is {roots!r}", "give a list of folders")
     files.roots = [path("one of limits['roots']", root) for root in roots]
     files.folder = folder if os.path.isdir(folder) else ""
     return files
+
+
+_made = threading.local()
+
+
+@contextmanager
+def made() -> Iterator[list[_Files]]:
+    """What file_system() makes in this thread meanwhile."""
+    _made.files = []
+    try:
+        yield _made.files
+    finally:
+        del _made.files
 
 
 def _is_url(name: str) -> bool:
@@ -111,9 +126,9 @@ def names_in(what: Any) -> list[Any]:
 
 
 def _status(error: BaseException) -> Optional[int]:
-    """The HTTP status that a web server has answered; None if the error has none."""
+    """The HTTP status that a web server has answered; None if the error has none, or 0, as that of too many redirections."""
     status = getattr(error, "status", None)
-    return status if isinstance(status, int) else None
+    return status if isinstance(status, int) and status else None
 
 
 def _timed_out(error: BaseException) -> bool:
@@ -138,6 +153,8 @@ def _hint(error: BaseException) -> Optional[str]:
         return "storage_options= takes the credentials"
     if status in (401, 403, 407):
         return 'storage_options= takes the credentials, such as {"headers": {"Authorization": ...}}; some servers say so of what is not there, too'
+    if status == 416:
+        return "the file became shorter than it was when it was opened; open it again"
     if status == 429:
         return "it was asked too often; try again later"
     if status is not None and status >= 500:
@@ -149,7 +166,7 @@ def _hint(error: BaseException) -> Optional[str]:
 
 def fault(path: str, action: str, error: BaseException) -> Exception:
     """The FileError for a failure of fsspec or a server, with `error` as its cause."""
-    said = str(error).strip() or type(error).__name__
+    said = type(error).__name__ if getattr(error, "status", None) == 0 else str(error).strip() or type(error).__name__
     if _status(error) is not None:
         said = f"the server answers {_status(error)} {getattr(error, 'message', '')}".rstrip()
     missing = isinstance(error, FileNotFoundError)
@@ -178,11 +195,17 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
     raise AssertionError("no try")
 
 
-class _InProcess:
-    """What begins anew in a forked child: fsspec's connections do not work there, and locks that other threads held are
-    never released."""
+def closed() -> Exception:
+    return ValueError("the reader is closed")
 
-    _pid = 0
+
+class _InProcess:
+    """What begins anew in a forked child: fsspec's connections do not work there, the threads that fetch are gone, and
+    locks that other threads held are never released."""
+
+    def __init__(self) -> None:
+        self._begin()
+        self._pid = os.getpid()
 
     def _begin(self) -> None:
         raise NotImplementedError
@@ -200,19 +223,56 @@ class _Files(_InProcess):
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
-        self._here()
+        self._stopped = False
+        super().__init__()
 
     def _begin(self) -> None:
         self._known: dict[Any, Any] = {}
-        self._lock = threading.Lock()
+        self._lock, self._asking = threading.Lock(), threading.Lock()
+        self._asked: dict[Future[Any], tuple[str, str]] = {}  # and not answered yet: the URL, and what is done with it
+
+    def open(self, url: str) -> RemoteFile:
+        return RemoteFile(self, url, self._remote)
 
     def find(self, url: str) -> tuple[Any, str]:
         """fsspec's file system for a URL, and the path in it."""
         self._here()
         return retried(self._remote, url, "open", lambda: self._find(url))
 
-    def open(self, url: str) -> RemoteFile:
-        return RemoteFile(self, url, self._remote)
+    def ask(self, url: str, action: str, work: Callable[[], T]) -> Future[T]:
+        """What `work` returns, repeated after errors that may pass, in another thread."""
+        from ._fetching import fetch, settle
+
+        def tried() -> T:
+            if self._stopped:
+                raise closed()
+            return work()
+
+        with self._asking:
+            try:
+                future = fetch(lambda: retried(self._remote, url, action, tried))
+            except RuntimeError as error:  # Python ends, and begins no threads any more
+                raise fault(url, action, error) from error
+            self._asked[future] = url, action
+        future.add_done_callback(self._answered)
+        if self._stopped:
+            settle(future, error=fault(url, action, closed()))
+        return future
+
+    def _answered(self, future: Future[Any]) -> None:
+        with self._asking:
+            self._asked.pop(future, None)
+
+    def stop(self) -> None:
+        """Nobody waits any longer: a server may let a request wait for minutes."""
+        from ._fetching import settle
+
+        self._here()
+        self._stopped = True
+        with self._asking:
+            asked = [*self._asked.items()]
+        for future, (url, action) in asked:
+            settle(future, error=fault(url, action, closed()))
 
     def glob(self, pattern: str) -> list[str]:
         fs, path = self.find(pattern)
@@ -266,9 +326,9 @@ class RemoteFile(_InProcess):
 
     def __init__(self, files: _Files, url: str, remote: Remote) -> None:
         self._files, self._url, self._remote = files, url, remote
-        self._fetched = False  # whether bytes came since unchanged() last asked the server
+        self._came = self._compared = 0  # reads whose bytes came; those of them before unchanged() last asked the server
         self._changed = False
-        self._here()
+        super().__init__()
         info = self._info()
         if info.get("type") == "directory":
             raise fault(url, "open", IsADirectoryError("is a folder, expected a file"))
@@ -296,7 +356,7 @@ class RemoteFile(_InProcess):
             info: Mapping[str, Any] = self._fs.info(self._path)
             return info
 
-        return retried(self._remote, self._url, "open", look)
+        return self._files.ask(self._url, "open", look).result()
 
     def read(self, offset: int, out: memoryview) -> None:
         """Fills all of `out`."""
@@ -307,7 +367,6 @@ class RemoteFile(_InProcess):
             parts = run.parts_of(offset, end, self._remote, self._ask)
             if end == run.end and run.end - run.begin > FIRST:  # it is read to its end
                 self._runs.remove(run)
-            self._fetched = True
         try:
             for begin, future in parts:
                 data = future.result()
@@ -318,6 +377,8 @@ class RemoteFile(_InProcess):
                 if run in self._runs:
                     self._runs.remove(run)
             raise
+        with self._lock:
+            self._came += 1
 
     def will_read(self, begin: int, end: int) -> None:
         """Bytes [begin, end) are about to be read, front to back."""
@@ -330,10 +391,11 @@ class RemoteFile(_InProcess):
         """False if the file is no longer the one that was opened. Asks the server only if bytes came since it was last asked."""
         self._here()
         with self._checking:
-            if self._fetched and not self._changed:
-                self._fetched = False
+            came = self._came  # what comes while the server answers is compared by the next call
+            if came != self._compared and not self._changed:
                 info = self._info()
                 self._changed = info.get("size") != self.size or _version(info) != self.version
+                self._compared = came
             return not self._changed
 
     def _run(self, begin: int, end: int) -> _Run:
@@ -357,7 +419,7 @@ class RemoteFile(_InProcess):
         return run
 
     def _ask(self, begin: int, end: int) -> Future[bytes]:
-        return _pool().submit(retried, self._remote, self._url, "read", lambda: self._fetch(begin, end))
+        return self._files.ask(self._url, "read", lambda: self._fetch(begin, end))
 
     def _fetch(self, begin: int, end: int) -> bytes:
         if self._alone is not None:
@@ -369,7 +431,7 @@ class RemoteFile(_InProcess):
             return data
         if len(data) == self.size and self.size <= self._remote.part_bytes:  # the server knows no ranges
             return data[begin:end]
-        if len(data) > end - begin:
+        if len(data) == self.size:
             raise ValueError("the server sends the whole file for a range; simplecache::URL copies it first")
         raise OSError(f"{len(data)} bytes came of the {end - begin} at {begin}")
 
@@ -414,25 +476,12 @@ def _version(info: Mapping[str, Any]) -> str:
     return ""
 
 
-_pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
-_pools_lock = threading.Lock()
 _beginning = threading.RLock()
 
 
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
-
-    with _pools_lock:
-        pid = os.getpid()
-        if pid not in _pools:
-            _pools.clear()
-            _pools[pid] = ThreadPoolExecutor(CONNECTIONS, "batchfeed-fetch")
-        return _pools[pid]
-
-
 def _after_fork() -> None:
-    global _pools_lock, _beginning
-    _pools_lock, _beginning = threading.Lock(), threading.RLock()
+    global _beginning
+    _beginning = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

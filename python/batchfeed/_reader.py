@@ -13,7 +13,7 @@ from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
-from . import _core, _open
+from . import _core, _files, _open
 from ._batch import Batch, Stream
 from ._errors import ConfigError, Error, usage
 from ._files import Limits, StorageOptions
@@ -76,10 +76,13 @@ class Reader:
     def _start(self, report: Optional[Report], progress: Optional[Progress] = None) -> None:
         function("report", report, "a function of a Fault, or None")
         self._report = report
-        setup = self._opening.setup(report)
+        with _files.made() as self._remote:
+            setup = self._opening.setup(report)
         setup.set_report(report)
         setup.set_progress(told(progress))
         self._core = _core.ReaderCore(setup, Batch, Stream)
+        if self._remote:
+            self._core.state()  # looks at the data, which close() would wait for
         # (epoch, whether it is over, minibatches of it or, if it is over, of the next)
         self._length: Optional[tuple[int, bool, int]] = None
         _alive.add(self)
@@ -338,7 +341,12 @@ class Reader:
             with suppress(Error):  # it is closed already, or was forked while another thread read
                 self._left = self._core.state()
         finally:
+            self._stop_waiting()
             self._core.close()
+
+    def _stop_waiting(self) -> None:
+        for files in self._remote:
+            files.stop()
 
     def __enter__(self) -> Reader:
         return self
@@ -457,8 +465,8 @@ def _close_all() -> None:
     _core.end_begins()
     for reader in list(_alive):
         if not reader._core.forked:
-            with suppress(RuntimeError):  # its state may need bytes from a server, which no thread fetches any more
-                reader.close()
+            reader._stop_waiting()
+            reader.close()
     _core.end_waits(2.0)
 
 

@@ -29,6 +29,16 @@ void read(nb::handle file, std::uint64_t offset, std::span<std::byte> out) {
   view.attr("release")();  // whoever kept it cannot write any more
 }
 
+// Errors do not matter, as read() will meet them; but an interrupt is one for read() to end with.
+void will_read(nb::handle file, std::uint64_t begin, std::uint64_t end) {
+  const Acquired gil;
+  try {
+    file.attr("will_read")(begin, end);
+  } catch (const nb::python_error& error) {
+    if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+  }
+}
+
 std::shared_ptr<const RemoteFile> wrap(nb::handle opened) {
   const Held file(opened);
   return std::make_shared<const RemoteFile>(RemoteFile{
@@ -36,8 +46,7 @@ std::shared_ptr<const RemoteFile> wrap(nb::handle opened) {
       .version = to_string(opened.attr("version")),
       .read = [file](std::uint64_t offset,
                      std::span<std::byte> out) { in_python([&] { read(file.get(), offset, out); }); },
-      .will_read = [file](std::uint64_t begin,
-                          std::uint64_t end) { in_python([&] { file.get().attr("will_read")(begin, end); }); },
+      .will_read = [file](std::uint64_t begin, std::uint64_t end) { will_read(file.get(), begin, end); },
       .unchanged = [file] { return in_python([&] { return nb::cast<bool>(file.get().attr("unchanged")()); }); }});
 }
 

@@ -325,7 +325,7 @@ Stored store(const std::vector<std::string>& places, const Binding& binding, con
       return {.path = places[i], .why = {}};
     } catch (const Error& e) {
       // Best effort: a folder that cannot be written has no cache.
-      stored.why = e.fault().at.file + ": " + e.fault().what;
+      stored.why += (stored.why.empty() ? "" : "; ") + e.fault().at.file + ": " + e.fault().what;
     }
   }
   return stored;

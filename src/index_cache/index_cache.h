@@ -57,7 +57,7 @@ Loaded load(const std::vector<std::string>& places, const Binding& binding);
 
 struct Stored {
   std::string path;  // of the cache, whole, in the first place that could be written; empty if none could
-  std::string why;   // the last place could not
+  std::string why;   // no place could, of each
 };
 // Also removes temporary files of the cache that killed runs left in the place. Who may not read the file `data` may
 // not read the cache either.

@@ -188,6 +188,15 @@ TEST(IndexCache, APlaceThatTakesNoneSaysWhy) {
             "the index could not be kept: " + (folder / "d.bfindex") + ": cannot create: No space left on device");
 }
 
+TEST(IndexCache, EachOfThePlacesThatTakeNoneSaysWhy) {
+  const ScratchFolder folder;
+  folder.write("file", "");
+  const batchfeed::testing::FaultySys faulty(batchfeed::testing::nth_call(1, ENOSPC));
+  EXPECT_EQ(store({folder / "d.bfindex", folder / "file/cache/d.bfindex"}, kBinding, payload()).why,
+            (folder / "d.bfindex") + ": cannot create: No space left on device; " + (folder / "file/cache") +
+                ": cannot create: Not a directory");
+}
+
 TEST(IndexCache, SymbolicLinksAreNotFollowed) {
   const ScratchFolder folder;
   store({folder / "real"}, kBinding, payload());

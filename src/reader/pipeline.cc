@@ -271,7 +271,7 @@ void Pipeline::take_answers(bool together) {
 std::size_t Pipeline::most_at_once(bool together) const {
   if (together) return kMostTogether;
   if (shares_cpu() && settings_.memory_limit == 0)
-    return settings_.depth - std::min(queue_.size(), settings_.depth - 1);
+    return std::min(settings_.depth - std::min(queue_.size(), settings_.depth - 1), kMostTogether);
   return 1;
 }
 

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Files behind URLs: in memory, on a web server, in an object store; slow, failing and changing ones."""
+"""Files behind URLs: in memory, in an object store; slow, failing and changing ones. Web servers: test_web.py."""
 import contextlib
-import http.server
 import io
-import os
 import pickle
-import re
 import socket
 import struct
 import subprocess
@@ -18,7 +15,7 @@ import numpy as np
 import pytest
 
 fsspec = pytest.importorskip("fsspec")
-from conftest import ROOT, Corpus, keys_of
+from conftest import Corpus, keys_of
 from fsspec.implementations.memory import MemoryFileSystem
 
 import batchfeed as bf
@@ -275,6 +272,42 @@ def test_a_file_that_is_replaced_is_a_fault(memory, corpus):
             list(reader.epochs(1))
 
 
+def test_bytes_that_come_while_another_thread_asks_are_compared_too(memory, clock):
+    memory.pipe_file("/d/a", bytes(100))
+    file = _files._Files(bf.Remote()).open("memory://d/a")
+    begun, replaced = threading.Event(), threading.Event()
+    clock.spoil = lambda n: begun.set() or replaced.wait(60)
+    reading = threading.Thread(target=file.read, args=(0, memoryview(bytearray(10))))
+    reading.start()
+    assert begun.wait(60) and file.unchanged()  # of another thread, before the bytes came
+    memory.pipe_file("/d/a", b"x" * 100)
+    replaced.set()
+    reading.join()
+    assert not file.unchanged()
+
+
+def test_bytes_that_could_not_be_compared_are_compared_later(memory, monkeypatch):
+    memory.pipe_file("/d/a", bytes(100))
+    file = _files._Files(bf.Remote(retries=0)).open("memory://d/a")
+    file.read(0, memoryview(bytearray(10)))
+    memory.pipe_file("/d/a", b"x" * 100)
+    with monkeypatch.context() as broken, pytest.raises(bf.FileError):
+        broken.setattr(MemoryFileSystem, "info", lambda fs, path, **options: 1 / 0)
+        file.unchanged()
+    assert not file.unchanged()
+
+
+def test_an_interrupt_while_bytes_are_announced_is_not_lost(memory, corpus, monkeypatch):
+    put(memory, corpus.path, "/d/train.ctf")
+
+    def will_read(file, begin, end):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_files.RemoteFile, "will_read", will_read)
+    with pytest.raises(KeyboardInterrupt):
+        bf.open("memory://d/train.ctf")
+
+
 def test_the_index_is_kept_here(memory, corpus, tmp_path, clock):
     put(memory, corpus.path, "/d/train.ctf")
     source = bf.CTF("memory://d/train.ctf", streams=corpus.streams, chunk_bytes=200)
@@ -299,159 +332,6 @@ def test_conversion_from_and_torch(memory, corpus, tmp_path):
     put(memory, corpus.path, "/d/train.ctf")
     done = bf.convert("memory://d/train.ctf", tmp_path / "a.cbf", verify=True)
     assert done.verified and done.sequences == len(corpus.lengths)
-
-
-# A web server, with and without ranges.
-
-
-@contextlib.contextmanager
-def web(folder, ranges=True):
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        asked = []
-
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, directory=str(folder), **kwargs)
-
-        def log_message(self, *args):
-            pass
-
-        def do_GET(self):
-            wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-            path = self.translate_path(self.path)
-            if not ranges or not wanted or not os.path.isfile(path):
-                return super().do_GET()
-            first, last = int(wanted[1]), int(wanted[2])
-            Handler.asked.append((first, last))
-            with open(path, "rb") as file:
-                file.seek(first)
-                data = file.read(last - first + 1)
-            self.send_response(206)
-            self.send_header("Content-Length", str(len(data)))
-            self.send_header("Content-Range", f"bytes {first}-{first + len(data) - 1}/{os.path.getsize(path)}")
-            self.end_headers()
-            self.wfile.write(data)
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", Handler
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@pytest.mark.parametrize("ranges", [True, False])
-def test_web_servers(corpus, tmp_path, ranges):
-    pytest.importorskip("aiohttp")
-    with web(tmp_path, ranges) as (url, handler):
-        options = dict(minibatch_samples=7, seed=2)
-        same(bf.open(f"{url}/train.ctf", **options), bf.open(corpus.path, **options))
-        assert bool(handler.asked) == ranges
-        with pytest.raises(bf.MissingFileError):
-            bf.open(f"{url}/other.ctf")
-
-
-@pytest.fixture
-def served(tmp_path):
-    pytest.importorskip("aiohttp")
-    (tmp_path / "long.ctf").write_text("".join(f"{n} |x {n}.25 {'0 ' * 20}\n" for n in range(5000)))
-    with web(tmp_path) as (url, _):
-        yield str(tmp_path / "long.ctf"), f"{url}/long.ctf"
-
-
-def test_a_forked_child_has_connections_of_its_own(served):
-    expected = [keys_of([batch]) for batch in bf.open(served[0], minibatch_samples=1000)]
-    for prefetch in (True, False):
-        reader = bf.open(served[1], minibatch_samples=1000, prefetch=prefetch)
-        first, child = reader.next(), os.fork()
-        if not child:
-            right = False
-            try:
-                right = [keys_of([batch]) for batch in reader] == expected[1:]
-            finally:
-                os._exit(not right)
-        assert os.waitpid(child, 0)[1] == 0
-        assert [keys_of([batch]) for batch in [first, *reader]] == expected
-
-
-@pytest.mark.parametrize("rest", ["", "reader.next()", "for batch in reader: pass"])
-def test_python_ends_in_silence_with_a_reader_left_open(served, rest):
-    script = f"import sys, batchfeed as bf\nreader = bf.open(sys.argv[1], minibatch_samples=1000)\n{rest}"
-    done = subprocess.run([sys.executable, "-c", script, served[1]], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-@contextlib.contextmanager
-def refusing(answers):
-    """A server that answers with these, the last one again and again, and a corpus behind it."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        asked = []
-
-        def log_message(self, *args):
-            pass
-
-        def answer(self):
-            Handler.asked.append(self.command)
-            status = answers[min(len(Handler.asked), len(answers)) - 1]
-            body = b"0 |x 1\n1 |x 2\n" if status == 200 else b""
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
-
-        do_GET = do_HEAD = answer
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/a.ctf", Handler
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@pytest.mark.parametrize(
-    "status, hint, lasts",
-    [(401, "credentials", True), (403, "credentials", True), (429, "too often", False), (500, "the server is at fault", False), (503, "at fault", False)],
-)
-def test_what_a_server_answers_is_told(monkeypatch, status, hint, lasts):
-    pytest.importorskip("aiohttp")
-    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
-    with refusing([status]) as (url, handler), pytest.raises(bf.FileError, match=f"the server answers {status}") as caught:
-        bf.open(url, storage_options=bf.Remote(retries=2))
-    assert not isinstance(caught.value, FileNotFoundError) and hint in caught.value.hint and caught.value.path == url
-    assert len(handler.asked) == 2 * (1 if lasts else 3)  # HEAD and GET each time
-
-
-@pytest.mark.parametrize("status", [404, 410])
-def test_what_a_server_has_not_got_is_missing(status):
-    pytest.importorskip("aiohttp")
-    with refusing([status]) as (url, _), pytest.raises(bf.MissingFileError):
-        bf.open(url)
-
-
-def test_a_server_that_comes_back_is_asked_again(monkeypatch):
-    pytest.importorskip("aiohttp")
-    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
-    with refusing([500, 500, 200]) as (url, _):
-        assert bf.open(url).num_samples == 2
-
-
-def test_a_server_that_is_not_there(monkeypatch):
-    pytest.importorskip("aiohttp")
-    monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/a.ctf"
-    with pytest.raises(bf.FileError, match="onnect") as caught:
-        bf.open(url)
-    assert not isinstance(caught.value, FileNotFoundError) and "can the server be reached" in caught.value.hint
 
 
 # An object store.
