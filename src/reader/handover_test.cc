@@ -122,22 +122,20 @@ TEST(ReaderHandover, GivesTheSameStreamOnOneCpu) {
   ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-// However many may wait, the caller gets the first as soon as some are made.
+// However many may wait, the caller gets the first as soon as some are made: else this would not end.
 TEST(ReaderHandover, NobodyWaitsForAllThatMayWaitOnOneCpu) {
   cpu_set_t before, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
   CPU_ZERO(&one);
   CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
   ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
-  ReaderOptions options = options_of({OrderKind::file, 128, 400, 100'000, 1}, true);
+  ReaderOptions options = options_of({OrderKind::file, 128, 400, std::size_t{1} << 40, 1}, true);
   options.cross_sweeps = true;
   options.epoch_sweeps = 1'000'000;
   {
     Reader reader(corpus(1), options);
-    const auto begin = std::chrono::steady_clock::now();
     Minibatch batch;
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(reader.next(batch));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
   }
   ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
