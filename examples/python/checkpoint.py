@@ -16,6 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser, epochs: int) -> None:
 
 
 def save(path: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer, reader: bf.Reader, steps: int) -> None:
+    if bf.world()["rank"] != 0:
+        return  # one file serves all ranks: their weights are the same, and a state is of all of them
     states = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "reader": reader.state_dict(), "steps": steps}
     torch.save(states, path)
     print(f"stopped after {steps} steps; --resume {path} goes on")

@@ -327,9 +327,11 @@ def test_training_goes_on_to_the_same_weights(digits):
     assert float(whole.split("accuracy ")[1].split(",")[0]) > 0.9
     assert "stopped after 17 steps" in train("--epochs", "3", "--stop-after", "17", "--checkpoint", "at17.pt")
     assert train("--epochs", "3", "--resume", "at17.pt") == whole
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    two = train("--epochs", "3", launcher=[*torchrun, str(Path(__file__).with_name("torch_group.py"))])
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(Path(__file__).with_name("torch_group.py"))]
+    two = train("--epochs", "3", launcher=torchrun)
     assert float(two.split("accuracy ")[1].split(",")[0]) > 0.9
+    assert train("--stop-after", "17", "--checkpoint", "two.pt", launcher=torchrun).count("stopped after 17 steps") == 1
+    assert train("--epochs", "3", "--resume", "two.pt", launcher=torchrun) == two
 
 
 def test_a_tagger_goes_on_to_the_same_weights(tmp_path):
