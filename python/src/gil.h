@@ -26,16 +26,23 @@ class End {
   static void forked() noexcept { asking = 0; }  // other threads than this one are gone
   static bool for_this_thread() noexcept { return begun && by.load() != std::this_thread::get_id(); }
 
-  // Waits until no Asking lives, for so long at most. To be called without the GIL.
+  // Waits until no Asking lives, for so long at most. To be called without the GIL. A thread of the library's that
+  // reads a source in Python comes back soon after each call: so none may live for some milliseconds, if one ever did.
   static void wait(double seconds) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    while (asking > 0 && std::chrono::steady_clock::now() < until)
+    for (int quiet = asked ? 0 : kQuiet; quiet < kQuiet && std::chrono::steady_clock::now() < until; ++quiet) {
+      asked = false;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (asking > 0 || asked) quiet = -1;
+    }
   }
 
   // While one of these lives, a thread asks for the GIL or has it.
   struct Asking {
-    Asking() noexcept { ++asking; }
+    Asking() noexcept {
+      ++asking;
+      asked = true;
+    }
     ~Asking() { --asking; }
     Asking(const Asking&) = delete;
     Asking& operator=(const Asking&) = delete;
@@ -45,6 +52,8 @@ class End {
   inline static std::atomic<bool> begun = false;
   inline static std::atomic<std::thread::id> by;
   inline static std::atomic<int> asking = 0;
+  static constexpr int kQuiet = 5;  // ms
+  inline static std::atomic<bool> asked = false;
 };
 
 // Gives up the GIL, in a thread that has it, for as long as this lives.

@@ -297,7 +297,7 @@ def test_bytes_that_could_not_be_compared_are_compared_later(memory, monkeypatch
     assert not file.unchanged()
 
 
-def test_an_interrupt_while_bytes_are_announced_is_not_lost(memory, corpus, monkeypatch):
+def test_an_interrupt_while_bytes_are_announced_is_not_lost(memory, corpus, monkeypatch, interruptible):
     put(memory, corpus.path, "/d/train.ctf")
 
     def will_read(file, begin, end):

@@ -185,8 +185,9 @@ def test_python_ends_in_silence_while_a_reader_is_open(large, rest):
 
 
 STALLED = """
-import sys
+import signal, sys
 import batchfeed as bf
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
 reader = bf.open(sys.argv[1], minibatch_samples=1000, storage_options=bf.Remote(part_bytes=1 << 15, read_ahead=0), prefetch={})
 print("open", flush=True)
 {}
