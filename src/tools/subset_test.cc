@@ -174,6 +174,10 @@ TEST(CtfText, WritesWhatTheReaderReadsAndNothingOfWhatItRefuses) {
   EXPECT_EQ(out, "b |x 100\nb |x 101\n");
   EXPECT_EQ(text.sequences(), 1u);
   EXPECT_EQ(text.samples(), 2u);
+  const std::string mark = "\xEF\xBB\xBF";
+  out.clear();
+  CtfText({.streams = ten()->streams()}).append(chunk, 1, mark + "b", out);  // a file's own mark is left out
+  EXPECT_EQ(out, mark + mark + "b |x 100\n" + mark + "b |x 101\n");
 }
 
 }  // namespace

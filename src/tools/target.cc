@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/byte_order_mark.h"
 #include "formats/cbf/keys.h"
 #include "tools/refuse.h"
 
@@ -149,7 +150,7 @@ void Target::write(Batch& batch, const std::function<void()>& step) {
     const RowRef& row = batch.rows[i];
     if (sequences_ % kStep == 0) step();
     if (text_ && i == batch.encoded) {
-      file_->append(std::string_view(batch.text));
+      append_text(batch.text);
       encode_part(batch);
     }
     if (!text_) ask_ahead(batch.rows, i);
@@ -159,7 +160,14 @@ void Target::write(Batch& batch, const std::function<void()>& step) {
       if (speech_) speech_->write(*row.chunk, row.row, row.key);
     });
   }
-  if (file_) file_->append(std::string_view(batch.text));
+  if (file_) append_text(batch.text);
+}
+
+// A mark in front of the first id would be taken for the file's, and be lost.
+void Target::append_text(std::string_view text) {
+  if (!begun_ && utf8_mark_bytes(text) != 0) file_->append(kUtf8Mark);
+  begun_ = begun_ || !text.empty();
+  file_->append(text);
 }
 
 void Target::count(const RowRef& row) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/ctf/write.h"
@@ -67,6 +68,7 @@ class Target {
 
  private:
   void encode_part(Batch& batch) const;
+  void append_text(std::string_view text);
   void expect_samples(const RowRef& row) const;
   void count(const RowRef& row);
   void write_binary(const RowRef& row);
@@ -77,6 +79,7 @@ class Target {
   bool keys_;
   std::optional<ctf::Writer> text_;
   std::optional<io::AtomicFile> file_;
+  bool begun_ = false;  // file_ has bytes
   std::optional<CbfWriter> binary_;
   std::optional<SpeechTarget> speech_;
   std::uint64_t sequences_ = 0, samples_ = 0;

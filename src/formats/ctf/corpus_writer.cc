@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/byte_order_mark.h"
 #include "formats/ctf/write.h"
 #include "io/atomic_file.h"
 
@@ -68,6 +69,8 @@ void CtfText::append(const Chunk& chunk, std::uint32_t row, std::string_view key
   }
   const std::size_t before = out.size();
   try {
+    // One in front of the first id would be taken for the file's.
+    if (self.ids && self.sequences == 0 && utf8_mark_bytes(id) != 0) out += kUtf8Mark;
     self.text.sequence(chunk, row, id, out);
   } catch (const Error& error) {
     out.resize(before);
