@@ -108,36 +108,42 @@ TEST(ReaderHandover, GivesTheSameStreamWithThreadsAndWithout) {
 }
 
 #if defined(__linux__)
+// Keeps this thread, and those that it begins, to one CPU.
+class OneCpu {
+ public:
+  OneCpu() {
+    EXPECT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
+    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  ~OneCpu() { EXPECT_EQ(::sched_setaffinity(0, sizeof before_, &before_), 0); }
+  OneCpu(const OneCpu&) = delete;
+  OneCpu& operator=(const OneCpu&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
 // Where the thread makes way for the caller.
 TEST(ReaderHandover, GivesTheSameStreamOnOneCpu) {
-  cpu_set_t before, one;
-  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
-  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  const OneCpu here;
   for (const Handover& h : all()) {
     EXPECT_EQ(read(h, true, 1), read(h, false, 0))
         << h.window << ", minibatches of " << h.minibatch << " x " << h.samples << ", depth " << h.depth;
   }
-  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 // However many may wait, the caller gets the first as soon as some are made: else this would not end.
 TEST(ReaderHandover, NobodyWaitsForAllThatMayWaitOnOneCpu) {
-  cpu_set_t before, one;
-  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
-  CPU_ZERO(&one);
-  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
-  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  const OneCpu here;
   ReaderOptions options = options_of({OrderKind::file, 128, 400, std::size_t{1} << 40, 1}, true);
   options.cross_sweeps = true;
   options.epoch_sweeps = 1'000'000;
-  {
-    Reader reader(corpus(1), options);
-    Minibatch batch;
-    for (int i = 0; i < 10; ++i) EXPECT_TRUE(reader.next(batch));
-  }
-  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+  Reader reader(corpus(1), options);
+  Minibatch batch;
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(reader.next(batch));
 }
 #endif
 

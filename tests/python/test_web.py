@@ -21,6 +21,19 @@ from batchfeed import _files
 
 
 @contextlib.contextmanager
+def served(handler):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextlib.contextmanager
 def web(folder, ranges=True):
     class Handler(http.server.SimpleHTTPRequestHandler):
         asked = []
@@ -52,16 +65,11 @@ def web(folder, ranges=True):
             self.end_headers()
             self.wfile.write(data)
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", Handler
-    finally:
-        Handler.answers.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with served(Handler) as url:
+        try:
+            yield url, Handler
+        finally:
+            Handler.answers.set()
 
 
 @pytest.mark.parametrize("ranges", [True, False])
@@ -97,15 +105,8 @@ def refusing(answers):
 
         do_GET = do_HEAD = answer
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/a.ctf", Handler
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with served(Handler) as url:
+        yield f"{url}/a.ctf", Handler
 
 
 @pytest.mark.parametrize(

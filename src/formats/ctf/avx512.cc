@@ -242,11 +242,6 @@ BATCHFEED_AVX512_INLINE bool store_pairs16(const Tokens& t, unsigned n, std::uin
   return store_scaled(_mm512_cvtepi64_pd(mantissa), fractions(t, kFractionsOfPairs8), t.negative, n, values) == 0;
 }
 
-// Whether indices and values of n pairs do.
-BATCHFEED_AVX512_INLINE bool take_turns(std::uint64_t separators, std::uint64_t colons, unsigned n) noexcept {
-  return _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
-}
-
 // The same for n (1..15) pairs of any length.
 template <class T>
 BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim, T* values,
@@ -295,17 +290,16 @@ BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_pairs(Form& form, co
   const std::uint64_t colons = block.colons & first(width(block.blanks)), separators = block.blanks | colons;
   const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
   const std::uint64_t some = _pdep_u64(first(2 * 4 + 1), separators);
-  const auto learn = [&]() BATCHFEED_AVX512_LAMBDA {
+  learn_confirmed(form, block, p, [&]() BATCHFEED_AVX512_LAMBDA {
     const Tokens t = tokens_of(block, separators, colons, colons);
     if (!above_seven(t.runs))
       know(form, x, block, some, t, std::min(n, 4u), true, moves(t, kFewPairs8, kFromEnd8), kFractionsOfPairs4);
-  };
-  const Form before = form;
-  learn();
-  if (form.n == 0 || resembles(form, p + form.width)) return;
-  block.zeros = 0;  // another digit may come in front of a point
-  learn();
-  if (!resembles(form, p + form.width)) form = before;
+  });
+}
+
+// Whether indices and values of n pairs alternate.
+BATCHFEED_AVX512_INLINE bool take_turns(std::uint64_t separators, std::uint64_t colons, unsigned n) noexcept {
+  return _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
 }
 
 template <class T>

@@ -77,15 +77,9 @@ BATCHFEED_AVX512 __attribute__((noinline, cold)) inline void learn_numbers(Form&
   const __m512i x = _mm512_loadu_si512(p);
   Block block = block_of<false>(x);
   if (block.others != 0) cut(block, x, p);
-  const auto learn = [&]() BATCHFEED_AVX512_LAMBDA {
+  learn_confirmed(form, block, p, [&]() BATCHFEED_AVX512_LAMBDA {
     learn_numbers(form, x, block, block.blanks, tokens_of(block, block.blanks, block.blanks, 0));
-  };
-  const Form before = form;
-  learn();
-  if (form.n == 0 || resembles(form, p + form.width)) return;
-  block.zeros = 0;  // another digit may come in front of a point
-  learn();
-  if (!resembles(form, p + form.width)) form = before;
+  });
 }
 // The same for the numbers at p without their signs, if some have one: for so many that a sign in front of each would
 // still fit into the block.

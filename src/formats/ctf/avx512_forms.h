@@ -83,10 +83,20 @@ BATCHFEED_AVX512_INLINE bool alike(const Form& form, const char* p, __m512i& val
   return _mm512_cmpgt_epu8_mask(values, form.most) == 0;
 }
 
-// Whether the block at p is of the form.
-BATCHFEED_AVX512_INLINE bool resembles(const Form& form, const char* p) noexcept {
-  __m512i values;  // NOLINT(cppcoreguidelines-init-variables)
-  return alike(form, p, values);
+// Learns the form of the block at p by learn(), if the block behind has it, too; else once more with
+// any digit in front of points. Leaves the form that was known before if neither is so.
+template <class Learn>
+BATCHFEED_AVX512_INLINE void learn_confirmed(Form& form, Block& block, const char* p, const Learn& learn) noexcept {
+  const Form before = form;
+  const auto confirmed = [&]() BATCHFEED_AVX512_LAMBDA {
+    __m512i values;  // NOLINT(cppcoreguidelines-init-variables)
+    return alike(form, p + form.width, values);
+  };
+  learn();
+  if (form.n == 0 || confirmed()) return;
+  block.zeros = 0;
+  learn();
+  if (!confirmed()) form = before;
 }
 
 // Values of whole numbers of up to 7 digits. The quotient comes out as division rounds it: Markstein's theorem, and

@@ -64,10 +64,9 @@ alignas(64) inline constexpr auto kPairs16 = halves16([](unsigned n) { return n 
 // Where Tokens::fractions has those of the tokens for lanes of 4 and 8 bytes.
 alignas(64) inline constexpr Lanes kFractions4 = lanes([](unsigned i) { return i / 4 + 1; });
 alignas(64) inline constexpr Lanes kFractions8 = lanes([](unsigned i) { return i / 8 + 1; });
-// Of every other token: of values, or of numbers in front of exponents.
+// Of every other token: of values.
 alignas(64) inline constexpr Lanes kFractionsOfPairs4 = lanes([](unsigned i) { return i / 4 * 2 + 2; });
 alignas(64) inline constexpr Lanes kFractionsOfPairs8 = lanes([](unsigned i) { return i / 8 * 2 + 2; });
-alignas(64) inline constexpr Lanes kFractionsInFront8 = lanes([](unsigned i) { return i / 8 * 2 + 1; });
 
 BATCHFEED_AVX512_INLINE __m512i all(char c) noexcept { return _mm512_set1_epi8(c); }
 BATCHFEED_AVX512_INLINE __m512i load(const Lanes& lanes) noexcept { return _mm512_load_si512(lanes.data()); }
