@@ -162,7 +162,7 @@ BATCHFEED_AVX512_INLINE const char* dense(const char* p, T* const out, DenseRoom
   Form& form = form_in(room.memory);
   if constexpr (std::is_same_v<T, float>) {
     if (form.n == 0 && form.wait-- == 0) [[unlikely]] {
-      learn_but_for_signs(form, p);
+      learn_but_for_signs<false>(form, p);
       form.wait = Form::kWait;
     }
   }
@@ -264,44 +264,6 @@ BATCHFEED_AVX512_INLINE bool store_pairs(Tokens t, unsigned n, std::uint64_t dim
   }
 }
 
-// Reads blocks of the known form, of up to 4 pairs each, from p on; returns where it got to.
-BATCHFEED_AVX512_INLINE const char* alike_from(const Form& known, const char* p, std::uint64_t& count,
-                                               const SparseRoom<float>& room) noexcept {
-  const Form form = known;
-  const auto taken = static_cast<__mmask8>(first(form.n));
-  const __m128i dim = _mm_set1_epi32(static_cast<int>(room.dim));
-  for (__m512i values; room.capacity - count >= form.n && alike(form, p, values); p += form.width, count += form.n) {
-    const __m512i numbers = few_eight_digits(_mm512_permutexvar_epi8(form.from, values));
-    const __m128i index = _mm512_castsi512_si128(numbers);
-    if (_mm_mask_cmpge_epu32_mask(taken, index, dim) != 0) [[unlikely]]
-      break;
-    const __m512i mantissa = _mm512_zextsi128_si512(_mm512_extracti32x4_epi32(numbers, 1));
-    _mm_mask_storeu_epi32(room.indices + count, taken, index);
-    _mm_mask_storeu_ps(room.values + count, taken, _mm512_castps512_ps128(values_of(form, mantissa)));
-  }
-  return p;
-}
-
-// As learn_numbers(), for pairs.
-BATCHFEED_AVX512 __attribute__((noinline, cold)) void learn_pairs(Form& form, const char* p) noexcept {
-  const __m512i x = _mm512_loadu_si512(p);
-  Block block = block_of<true>(x);
-  if (block.others != 0) cut(block, x, p);
-  const std::uint64_t colons = block.colons & first(width(block.blanks)), separators = block.blanks | colons;
-  const auto n = static_cast<unsigned>(std::popcount(block.blanks)) - 1;
-  const std::uint64_t some = _pdep_u64(first(2 * 4 + 1), separators);
-  learn_confirmed(form, block, p, [&]() BATCHFEED_AVX512_LAMBDA {
-    const Tokens t = tokens_of(block, separators, colons, colons);
-    if (!above_seven(t.runs))
-      know(form, x, block, some, t, std::min(n, 4u), true, moves(t, kFewPairs8, kFromEnd8), kFractionsOfPairs4);
-  });
-}
-
-// Whether indices and values of n pairs alternate.
-BATCHFEED_AVX512_INLINE bool take_turns(std::uint64_t separators, std::uint64_t colons, unsigned n) noexcept {
-  return _pext_u64(colons, separators) == (0xAAAAAAAAAAAAAAAAu & first(2 * n));
-}
-
 template <class T>
 BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) noexcept {
   if (!is_blank(*p)) return p;
@@ -309,7 +271,11 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
   Form& form = form_in(room.memory);
   for (;;) {
     if constexpr (std::is_same_v<T, float>) {
-      if (form.n != 0) p = alike_from(form, p, count, room);
+      if (form.n != 0) {
+        const std::uint64_t before = count;
+        p = form.any_signs ? alike_but_for_signs_from(form, p, count, room) : alike_from(form, p, count, room);
+        was_met(form, count - before > form.n);
+      }
     }
     const __m512i x = _mm512_loadu_si512(p);
     Block block = block_of<true>(x);
@@ -325,7 +291,7 @@ BATCHFEED_AVX512_INLINE const char* sparse(const char* p, SparseRoom<T>& room) n
         break;
       count += n;
       if constexpr (std::is_same_v<T, float>) {
-        if (end == nullptr && comes_back(form, separators, block.dots)) [[unlikely]]
+        if (end == nullptr && !above_seven(tokens.runs) && pairs_come_back(form, block, separators)) [[unlikely]]
           learn_pairs(form, p);
       }
     }

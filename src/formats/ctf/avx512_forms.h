@@ -84,19 +84,21 @@ BATCHFEED_AVX512_INLINE bool alike(const Form& form, const char* p, __m512i& val
 }
 
 // Learns the form of the block at p by learn(), if the block behind has it, too; else once more with
-// any digit in front of points. Leaves the form that was known before if neither is so.
+// any digit in front of points. False if neither is so: then the form that was known before stays.
 template <class Learn>
-BATCHFEED_AVX512_INLINE void learn_confirmed(Form& form, Block& block, const char* p, const Learn& learn) noexcept {
+BATCHFEED_AVX512_INLINE bool learn_confirmed(Form& form, Block& block, const char* p, const Learn& learn) noexcept {
   const Form before = form;
   const auto confirmed = [&]() BATCHFEED_AVX512_LAMBDA {
     __m512i values;  // NOLINT(cppcoreguidelines-init-variables)
     return alike(form, p + form.width, values);
   };
   learn();
-  if (form.n == 0 || confirmed()) return;
+  if (form.n != 0 && confirmed()) return true;
   block.zeros = 0;
   learn();
-  if (!confirmed()) form = before;
+  if (form.n != 0 && confirmed()) return true;
+  form = before;
+  return false;
 }
 
 // Values of whole numbers of up to 7 digits. The quotient comes out as division rounds it: Markstein's theorem, and
