@@ -278,6 +278,51 @@ BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out)
   return !any(doubt);
 }
 
+// A vector twice.
+BATCHFEED_INLINE __m256i twice(const void* at) noexcept {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(static_cast<const __m128i*>(at)));
+}
+// 0 if all bytes of both are of the form.
+BATCHFEED_INLINE __m256i above(const Form& form, __m256i a, __m256i b) noexcept {
+  const __m256i bytes = twice(form.bytes.data()), most = twice(form.most.data());
+  return _mm256_or_si256(_mm256_subs_epu8(_mm256_xor_si256(a, bytes), most),
+                         _mm256_subs_epu8(_mm256_xor_si256(b, bytes), most));
+}
+// The last bytes up to blanks.
+BATCHFEED_INLINE __m256i sixteens(const char* low, const char* high) noexcept {
+  return _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(high - 15), reinterpret_cast<const __m128i*>(low - 15));
+}
+BATCHFEED_INLINE __m128i eights(const char* low, const char* high) noexcept {
+  return _mm_unpacklo_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(low - 7)),
+                            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(high - 7)));
+}
+template <class T>
+BATCHFEED_INLINE bool store(const Form& form, const Signed<kTurn>& numbers, T* out) noexcept {
+  const auto& [ends, negative] = numbers;
+  const __m256i ac = sixteens(ends[0], ends[2]), bd = sixteens(ends[1], ends[3]);
+  const __m256i other = above(form, ac, bd), digits = twice(form.digits[0].data());
+  const double* const scales = form.scales.data();
+  __m256i doubt = _mm256_setzero_si256();
+  put_scaled(_mm256_shuffle_epi8(ac, digits), _mm256_shuffle_epi8(bd, digits),
+             _mm256_setr_pd(scales[negative[0]], scales[negative[1]], scales[negative[2]], scales[negative[3]]), doubt,
+             out);
+  return _mm256_testz_si256(other, other) != 0 && !any(doubt);
+}
+BATCHFEED_INLINE bool store(const Form& form, const Signed<kBriefTurn>& numbers, float* out) noexcept {
+  const auto& [ends, negative] = numbers;
+  const __m256i front = _mm256_set_m128i(eights(ends[4], ends[5]), eights(ends[0], ends[1]));
+  const __m256i back = _mm256_set_m128i(eights(ends[6], ends[7]), eights(ends[2], ends[3]));
+  const __m256i other = above(form, front, back), digits = twice(form.digits[0].data());
+  const __m256i whole =
+      eight_digits(four_digits(_mm256_shuffle_epi8(front, digits)), four_digits(_mm256_shuffle_epi8(back, digits)));
+  const float* const scales = form.brief_scales.data();
+  const __m256 scale =
+      _mm256_setr_ps(scales[negative[0]], scales[negative[1]], scales[negative[2]], scales[negative[3]],
+                     scales[negative[4]], scales[negative[5]], scales[negative[6]], scales[negative[7]]);
+  _mm256_storeu_ps(out, _mm256_div_ps(_mm256_cvtepi32_ps(whole), scale));
+  return _mm256_testz_si256(other, other) != 0;
+}
+
 // Stores four brief pairs, of which `ac` holds the first and the third, `bd` the others. Returns where an index is
 // above `most`.
 BATCHFEED_INLINE __m128i put_brief(__m256i ac, __m256i bd, __m128 scales, __m128i most, float* values,

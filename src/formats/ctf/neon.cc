@@ -234,6 +234,41 @@ BATCHFEED_INLINE bool store(const Form& form, const char* p, bool brief, T* out)
   return !any(doubt);
 }
 
+// The 16 bytes up to a blank, of the form or noted in `others`; of two brief numbers the 8 up to each blank.
+BATCHFEED_INLINE uint8x16_t digits(const Form& form, uint8x16_t text, uint8x16_t& others) noexcept {
+  const uint8x16_t bytes = bytes_at(form.bytes.data()), most = bytes_at(form.most.data());
+  others = vorrq_u8(others, vcgtq_u8(veorq_u8(text, bytes), most));
+  return vqsubq_u8(vqtbl1q_u8(text, bytes_at(form.digits[0].data())), vdupq_n_u8('0'));
+}
+template <class T>
+BATCHFEED_INLINE bool store(const Form& form, const Signed<kTurn>& numbers, T* out) noexcept {
+  const auto& [ends, negative] = numbers;
+  uint8x16_t others = vdupq_n_u8(0);
+  if constexpr (std::is_same_v<T, float>) {
+    if (form.brief) {
+      const auto two = [&](unsigned i) {
+        const auto eight = [&](unsigned j) { return vld1_u8(reinterpret_cast<const std::uint8_t*>(ends[j] - 7)); };
+        return digits(form, vcombine_u8(eight(i), eight(i + 1)), others);
+      };
+      const uint8x16_t front = two(0), back = two(2);
+      const float* const scales = form.brief_scales.data();
+      const float32x4_t scale = {scales[negative[0]], scales[negative[1]], scales[negative[2]], scales[negative[3]]};
+      vst1q_f32(out, vdivq_f32(vcvtq_f32_u32(eight_digits(front, back)), scale));
+      return vmaxvq_u8(others) == 0;
+    }
+  }
+  uint64x2_t doubt = vdupq_n_u64(0);
+  for (unsigned i = 0; i < kTurn; i += 2) {
+    const uint8x16_t a = digits(form, bytes_at(ends[i] - 15), others);
+    const uint8x16_t b = digits(form, bytes_at(ends[i + 1] - 15), others);
+    const uint32x4_t eights = eight_digits(a, b);
+    const uint32x2_t high = vget_low_u32(vuzp1q_u32(eights, eights)), low = vget_low_u32(vuzp2q_u32(eights, eights));
+    const float64x2_t scale = {form.scales[negative[i]], form.scales[negative[i + 1]]};
+    put_two(out + i, scaled(high, low, scale, doubt, T()));
+  }
+  return vmaxvq_u8(others) == 0 && !any(doubt);
+}
+
 // Stores four brief pairs. Returns where an index is above `highest`.
 BATCHFEED_INLINE uint32x4_t put_brief(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d, float32x4_t scales,
                                       std::uint32_t highest, float* values, std::int32_t* indices) noexcept {
