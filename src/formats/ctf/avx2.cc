@@ -323,6 +323,24 @@ BATCHFEED_INLINE bool store(const Form& form, const Signed<kBriefTurn>& numbers,
   return _mm256_testz_si256(other, other) != 0;
 }
 
+BATCHFEED_INLINE bool alike(const LongForm& form, const char* end) noexcept {
+  const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(end - 32));
+  const __m256i bytes = _mm256_load_si256(reinterpret_cast<const __m256i*>(form.bytes.data()));
+  const __m256i most = _mm256_load_si256(reinterpret_cast<const __m256i*>(form.most.data()));
+  const __m256i above = _mm256_subs_epu8(_mm256_xor_si256(x, bytes), most);
+  return _mm256_testz_si256(above, above) != 0;
+}
+BATCHFEED_INLINE Spelled spelled(const LongForm& form, const char* mark, const char* end) noexcept {
+  const __m128i high = _mm_unpacklo_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(mark - 24)),
+                                          _mm_loadl_epi64(reinterpret_cast<const __m128i*>(end - 8)));
+  const __m256i text = _mm256_set_m128i(high, _mm_loadu_si128(reinterpret_cast<const __m128i*>(mark - 16)));
+  const __m256i from = _mm256_load_si256(reinterpret_cast<const __m256i*>(form.digits[0].data()));
+  const __m256i fours = four_digits(_mm256_shuffle_epi8(text, from)), numbers = eight_digits(fours, fours);
+  const auto low = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_castsi256_si128(numbers)));
+  const auto rest = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm256_extracti128_si256(numbers, 1)));
+  return {(rest & 0xFFFFFFFFu) * kWholeTens[form.low] + (low & 0xFFFFFFFFu) * kWholeTens[8] + (low >> 32), rest >> 32};
+}
+
 // Stores four brief pairs, of which `ac` holds the first and the third, `bd` the others. Returns where an index is
 // above `most`.
 BATCHFEED_INLINE __m128i put_brief(__m256i ac, __m256i bd, __m128 scales, __m128i most, float* values,
@@ -404,6 +422,14 @@ BATCHFEED_INLINE unsigned store(const Form& form, const char* p, bool brief, std
   return _mm_movemask_epi8(too_high) == 0 && !any(doubt) ? 0 : ~0u;
 }
 
+template <class T>
+BATCHFEED_AVX2 const char* alike_long(const char* p, T* out, DenseRoom& room, unsigned& few) noexcept {
+  if (few == kMostFew || *p != ' ') return p;
+  const Reached<T> reached = alike_long(p, out + room.count, out + room.dim, few);
+  room.count = static_cast<std::uint64_t>(reached.at - out);
+  return reached.p;
+}
+
 }  // namespace
 }  // namespace avx2
 
@@ -412,6 +438,12 @@ BATCHFEED_AVX2 const char* dense_avx2(const char* p, float* out, DenseRoom& room
 }
 BATCHFEED_AVX2 const char* dense_avx2(const char* p, double* out, DenseRoom& room) noexcept {
   return avx2::dense(p, out, room);
+}
+BATCHFEED_AVX2 const char* alike_long_avx2(const char* p, float* out, DenseRoom& room, unsigned& few) noexcept {
+  return avx2::alike_long(p, out, room, few);
+}
+BATCHFEED_AVX2 const char* alike_long_avx2(const char* p, double* out, DenseRoom& room, unsigned& few) noexcept {
+  return avx2::alike_long(p, out, room, few);
 }
 BATCHFEED_AVX2 const char* sparse_avx2(const char* p, SparseRoom<float>& room) noexcept {
   return avx2::sparse(p, room);

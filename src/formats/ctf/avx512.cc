@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "formats/ctf/avx2.h"
 #include "formats/ctf/avx512_alike.h"
 #include "formats/ctf/avx512_digits.h"
 #include "formats/ctf/avx512_forms.h"
@@ -329,10 +330,12 @@ BATCHFEED_AVX512 __attribute__((noinline)) const char* sparse_apart(const char* 
 }  // namespace avx512
 
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, float* out, DenseRoom& room) noexcept {
-  for (;;) {
+  for (unsigned few = 0;;) {
     p = avx512::dense(p, out, room);
     if (ends_sample(*p)) return p;
     const std::uint64_t before = room.count;
+    p = alike_long_avx2(p, out, room, few);
+    if (ends_sample(*p)) return p;
     p = avx512::with_exponents(p, out, room);
     if (ends_sample(*p)) return p;
     p = avx512::dense_apart(p, out, room);
@@ -340,10 +343,12 @@ BATCHFEED_AVX512 const char* dense_avx512(const char* p, float* out, DenseRoom& 
   }
 }
 BATCHFEED_AVX512 const char* dense_avx512(const char* p, double* out, DenseRoom& room) noexcept {
-  for (;;) {
+  for (unsigned few = 0;;) {
     p = avx512::dense(p, out, room);
     if (ends_sample(*p)) return p;
     const std::uint64_t before = room.count;
+    p = alike_long_avx2(p, out, room, few);
+    if (ends_sample(*p)) return p;
     p = avx512::dense_apart(p, out, room);
     if (room.count == before || ends_sample(*p)) return p;
   }

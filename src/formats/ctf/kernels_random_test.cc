@@ -330,6 +330,37 @@ TEST(Kernel, SignsInFrontOfAnyNumberAreTheSameInEveryTier) {
   }
 }
 
+// As "%e" prints them, and as long as a kernel's window and longer; now and then a byte is something else.
+TEST(Kernel, ExponentsOfFixedWidthAreTheSameInEveryTier) {
+  static const std::string kBytes = "0123456789 .-:|\n\t+eE(*,/x\x01\x80\xB0";
+  for (const std::string& tier : tiers()) {
+    Draw draw(15);
+    std::uint64_t taken = 0, all = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t whole = draw.below(8) == 0 ? draw.below(4) : 1, fraction = draw.below(20),
+                          n = 1 + draw.below(30), exponent = draw.below(8) == 0 ? draw.below(5) : 2;
+      const std::uint64_t signs = draw.below(4), tens = draw.below(16) == 0 ? 10 : 3;
+      std::string values;
+      for (std::uint64_t v = 0; v < n; ++v) {
+        values += signs == 0 || draw.below(signs + 1) != 0 ? " " : draw.below(8) == 0 ? " +" : " -";
+        values += draw.digits(whole) + (fraction == 0 && draw.below(2) == 0 ? "" : ".") + draw.digits(fraction);
+        values += std::string(i % 7 == 0 ? "E" : "e") + "+-"[draw.below(2)];
+        if (exponent > 1) values += std::string(exponent - 2, '0') + static_cast<char>('0' + draw.below(tens));
+        if (exponent > 0) values += draw.digits(1);
+      }
+      if (draw.below(4) == 0) {
+        values[static_cast<std::size_t>(draw.below(values.size()))] =
+            kBytes[static_cast<std::size_t>(draw.below(kBytes.size()))];
+      }
+      draw.end(values);
+      taken += compare_dense<float>(tier, values, n + 1 - draw.below(3));
+      all += n;
+      compare_dense<double>(tier, values, n);
+    }
+    EXPECT_TRUE(taken * 10 > all * 6 || tier == "scalar") << tier;
+  }
+}
+
 // Indices that go up, so that most of a sample's are of one width, with values of one kind.
 TEST(Kernel, PairsInOrderAreTheSameInEveryTier) {
   for (const std::string& tier : tiers()) {

@@ -269,6 +269,23 @@ BATCHFEED_INLINE bool store(const Form& form, const Signed<kTurn>& numbers, T* o
   return vmaxvq_u8(others) == 0 && !any(doubt);
 }
 
+BATCHFEED_INLINE bool alike(const LongForm& form, const char* end) noexcept {
+  const auto above = [&](unsigned i) {
+    return vcgtq_u8(veorq_u8(bytes_at(end - 32 + i), bytes_at(form.bytes.data() + i)), bytes_at(form.most.data() + i));
+  };
+  return vmaxvq_u8(vorrq_u8(above(0), above(16))) == 0;
+}
+BATCHFEED_INLINE Spelled spelled(const LongForm& form, const char* mark, const char* end) noexcept {
+  const auto eight = [](const char* p) { return vld1_u8(reinterpret_cast<const std::uint8_t*>(p)); };
+  const auto digits = [&](uint8x16_t text, unsigned i) {
+    return vqsubq_u8(vqtbl1q_u8(text, bytes_at(form.digits[i].data())), vdupq_n_u8('0'));
+  };
+  const uint32x4_t numbers =
+      eight_digits(digits(bytes_at(mark - 16), 0), digits(vcombine_u8(eight(mark - 24), eight(end - 8)), 1));
+  const std::uint64_t high = vgetq_lane_u32(numbers, 0), low = vgetq_lane_u32(numbers, 1);
+  return {vgetq_lane_u32(numbers, 2) * kWholeTens[form.low] + high * kWholeTens[8] + low, vgetq_lane_u32(numbers, 3)};
+}
+
 // Stores four brief pairs. Returns where an index is above `highest`.
 BATCHFEED_INLINE uint32x4_t put_brief(uint8x16_t a, uint8x16_t b, uint8x16_t c, uint8x16_t d, float32x4_t scales,
                                       std::uint32_t highest, float* values, std::int32_t* indices) noexcept {
