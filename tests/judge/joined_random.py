@@ -139,11 +139,13 @@ def corpus(rng, style, packing, numbers):
         out = [text(rng, 0, *text_keys(rng, pool, most, by_line), lengths, equal, main == 0)]
     for i in range(1, number):
         kind = "ctf" if style == "text" else rng.choice(["mlf", "mlf", "mlf" if shim else "mlf_binary", "htk", "expanded", "mlf" if shim else "ctf"])
-        other = lengths if packing != "frames" else lambda key: usual[key] + rng.choice([0] * 12 + [1, -1 if usual[key] > 1 and not shim else 0])
+        other = lengths
+        if packing == "frames" and style != "text":  # labels may be too short, features only too long
+            other = lambda key: usual[key] + rng.choice([0] * 12 + [1, -1 if usual[key] > 1 and kind != "htk" and not shim else 0])
         if kind == "ctf":
-            out.append(text(rng, i, *text_keys(rng, pool, most, by_line), lengths, equal, main == i))
+            out.append(text(rng, i, *text_keys(rng, pool, most, by_line), other, equal, main == i))
         elif kind in ("htk", "expanded"):
-            out.append(features(rng, i, some(rng, pool, most), lengths, kind == "expanded"))
+            out.append(features(rng, i, some(rng, pool, most), other, kind == "expanded"))
         else:
             out.append(labels(rng, kind, i, some(rng, pool, most), other, damages))
     if main is not None and out[main].kind == "htk" and not out[main].expanded and not shim:
@@ -220,12 +222,13 @@ def case(seed):
     keys += [said] if style != "plain" or sources[0].kind == "ctf" else []
     keys += ["maxErrors = 1000000"] if style in ("text", "speech", "mixed") else []
     keys += [] if style == "plain" or (style == "text" and numbers) else [f"useNumericSequenceKeys = {true(numbers)}"]
-    keys += rng.choice([[], [], ["prefetch = false"], ["multiThreadedDeserialization = true"], ["checkData = false"]]) if style in ("text", "speech", "mixed") else []
+    same = ["", "", "prefetch = false", "multiThreadedDeserialization = true", "checkData = false", *["precision = double"] * (sources[0].kind != "cbf"), *["hashSequenceKeys = true"] * (not numbers)]
+    keys += [rng.choice(same)] if style in ("text", "speech", "mixed") else []  # nothing depends on it
     switch = None
     if timeline and rng.random() < 0.2 and packing.steps + (kind != "truncated"):
         others = rng.randint(1, 3 if kind != "truncated" else max(1, min(sizes) // packing.steps))
         switch = rng.randint(1, 5), others, rng.randrange(others)
-    return Case(sources, order, packing, sizes, style if style in ("plain", "HTKDeserializers") else "composite", " ; ".join(keys), timeline,
+    return Case(sources, order, packing, sizes, style if style in ("plain", "HTKDeserializers") else "composite", " ; ".join(filter(None, keys)), timeline,
                 0 if timeline else rng.choice([0, 0, 0, 1, 2, 1000]), rng.choice([0, 0, 1, total, total + 1, rng.randint(1, 3 * total), rng.randint(1, 3 * total)]),
                 rng.choice([0, 0, 1, 2, 3]), crosses, switch)
 

@@ -17,24 +17,32 @@ class Rules:
     shuffled: bool
 
 
+def partner(source, first, number):
+    """Of one utterance in another source, None if it is not as long."""
+    of = [u for u in source.utterances if u.key == first.key]
+    of = of[0] if source.kind == "mlf" and of else of[number] if number < len(of) else None
+    return of if of and (source.expanded or of.counted == first.counted) else None
+
+
+def dense(source, utterance):
+    given = utterance.samples[source.streams[0].name]
+    return [[float(i == row) for i in range(source.streams[0].dim)] for ((row, _),) in given] if source.kind == "mlf" else windows(given, *source.context)
+
+
 def utterances(sources, rules):
-    """[{stream: samples}] of the utterances that all sources have in the same length; the n-th of a key belongs to the n-th in other lists."""
-    found, seen = [], {}
+    """[{stream: samples}] of the utterances that all sources have in the same length; the n-th of a key belongs to the n-th in other lists.
+    None if more than half are left out for their features, or for their labels: that is refused."""
+    found, seen, unlike, unlabelled = [], {}, 0, 0
     for first in sources[0].utterances:
-        n = seen[first.key] = seen.get(first.key, -1) + 1
-        samples = {}
-        for source in sources:
-            of = [u for u in source.utterances if u.key == first.key]
-            of = of[:1] if source.kind == "mlf" else of[n : n + 1]
-            if not of or (not source.expanded and of[0].counted != first.counted) or (rules.kind == "utterances" and first.counted > rules.longest):
-                break
-            given = of[0].samples[source.streams[0].name]
-            if source.kind == "mlf":
-                given = [[float(i == row) for i in range(source.streams[0].dim)] for ((row, _),) in given]
-            samples[source.streams[0].name] = windows(given, *source.context) * (first.counted if source.expanded else 1)
+        number = seen[first.key] = seen.get(first.key, -1) + 1
+        of = [partner(source, first, number) for source in sources]
+        if (rules.kind == "utterances" and first.counted > rules.longest) or any(u is None for u, source in zip(of, sources) if source.kind == "htk"):
+            unlike += 1
+        elif None in of:
+            unlabelled += 1
         else:
-            found.append(samples)
-    return found
+            found.append({source.streams[0].name: dense(source, u) * (first.counted if source.expanded else 1) for u, source in zip(of, sources)})
+    return None if not found or max(unlike, unlabelled) > len(sources[0].utterances) // 2 else found
 
 
 class Pieces:
