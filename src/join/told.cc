@@ -24,7 +24,7 @@ constexpr Words kWords[] = {
      .what = "have fewer samples in % and are not delivered; they count against maxErrors",
      .one_ends = "; not delivered"},
     {.id = "join.longer", .what = "have more samples in %, of which the last are not used"},
-    {.id = "join.unequal-length", .what = "have another length in % and are delivered as they are"},
+    {.id = "join.unequal-length", .what = "have another length in % and are joined as they are"},
 };
 
 std::string fill(std::string_view words, const std::string& names) {

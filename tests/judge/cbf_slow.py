@@ -54,12 +54,15 @@ def u32(*numbers):
     return struct.pack(f"<{len(numbers)}I", *numbers)
 
 
-def modern(rng, element, inputs, chunks):
+def some_counts(rng, chunks):
+    """For modern(): of each sequence what the metadata say, which may be other than any stream's own count."""
+    return [[max(len(s) for s in sequence) + (rng.random() < 0.1) for sequence in chunk] for chunk in chunks]
+
+
+def modern(element, inputs, chunks, told):
     out = bytearray(struct.pack("<QI", MAGIC, 1))
     rows = []
-    for chunk in chunks:
-        # Metadata; may be other than any stream's own count.
-        counts = [max(len(s) for s in sequence) + (rng.random() < 0.1) for sequence in chunk]
+    for chunk, counts in zip(chunks, told):
         rows.append(struct.pack("<qII", len(out), len(chunk), sum(counts)))
         out += u32(*counts)
         for i, stream in enumerate(inputs):
@@ -123,7 +126,7 @@ def corpus(seed):
     for i in range(FILES):
         layout = rng.choice(["modern", "legacy"])
         chunks = file(rng, layout, inputs, element, rng.randint(300_000, 900_000) if i == large else 0)
-        data = (modern if layout == "modern" else legacy)(rng, element, inputs, chunks)
+        data = modern(element, inputs, chunks, some_counts(rng, chunks)) if layout == "modern" else legacy(rng, element, inputs, chunks)
         sequences = [{stream["name"]: samples for stream, samples in zip(inputs, sequence)} for chunk in chunks for sequence in chunk]
         files.append((damaged(rng, data), None) if rng.random() < 0.3 else (data, sequences))
     return files, "double" if element == "d" else "float"

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Runs the command on generated files and compares with what the slow readers say; and on
-generated options, and compares the minibatches with those that are made slowly.
+generated options, and compares the minibatches with those that are made slowly, also behind a state.
 
     python3 tests/judge/judge.py --cases 1000000 --record     # a long night, other files than in those on record
 """
 import argparse
 import concurrent.futures
-import dataclasses
 import datetime
+import functools
 import itertools
 import json
 import os
 import pathlib
+import random
 import re
 import struct
 import sys
@@ -23,6 +24,8 @@ import cbf_slow  # noqa: E402
 import ctf_random  # noqa: E402
 import ctf_slow  # noqa: E402
 import htk_slow  # noqa: E402
+import joined_random  # noqa: E402
+import legacy_random  # noqa: E402
 import minibatch_random  # noqa: E402
 import mlf_slow  # noqa: E402
 import speech_random  # noqa: E402
@@ -324,42 +327,77 @@ def judge_mlf_binary(seed):
 
 
 def laid_out(stream):
-    """Of a printed stream as minibatch_random has it: rows, steps, entries with keys, and values by row and step."""
+    """Of a printed stream its rows, steps, entries with keys, and samples by row and step."""
     rows, steps = int(stream["S"]), int(stream["T"])
     entries = [(Entry(None if "gap" in e else int(e["id"]), int(e["s"]), int(e["b"]), int(e["e"])), e.get("key")) for e in stream["layout"]]
-    values = {(row, step): float(stream["columns"][step * rows + row][0]) for row, step in cells([e for e, _ in entries], steps)}
-    return rows, steps, entries, values
+    if stream["storage"] == "dense":
+        columns = [numbers(values) for values in stream["columns"]]
+    else:
+        pairs = list(zip(map(int, stream["rows"]), numbers(stream["values"])))
+        columns = [pairs[int(begin) : int(end)] for begin, end in itertools.pairwise(stream["cols"])]
+    return rows, steps, entries, {(row, step): columns[step * rows + row] for row, step in cells([e for e, _ in entries], steps)}
 
 
-def minibatch_disagreement(folder, case):
-    """Of the minibatches of a reader, the first on which the command and the slow ones differ."""
-    data, config = minibatch_random.files(case)
-    pathlib.Path(folder, "data").write_text(data, "utf-8")
-    lines, said = printed(folder, config, minibatch_random.arguments(case))
-    if isinstance(lines, str) or "error" in lines[-1]:
+def minibatches_of(lines):
+    return [(int(b["epoch"]), b["eoe"], b["eos"], int(b["position"]), {s["name"]: laid_out(s) for s in b["streams"]}) for b in lines]
+
+
+def first_difference(expected, got):
+    return next((f"minibatch {i}: expected {e}\n     got {g}" for i, (e, g) in enumerate(itertools.zip_longest(expected, got)) if e != g), None)
+
+
+def run_disagreement(folder, case, kind, stop):
+    """Of the minibatches of a reader, the first on which the command and the slow ones differ. `stop`: in which part of the
+    run a state is saved; another process goes on from there."""
+    for name, data in kind.files(case).items():
+        pathlib.Path(folder, name).write_bytes(data)
+    expected = kind.minibatches(case)
+    config = pathlib.Path(folder, "c.cntk").read_text("utf-8")
+    state = pathlib.Path(folder, "state")
+    state.unlink(missing_ok=True)
+    known = expected or []
+    given = int(stop * (len(known) + 1))
+    epoch = known[max(given, 1) - 1][0] if known else 0
+    mark = f"{epoch}:{sum(m[0] == epoch for m in known[:given])}"
+    lines, said = printed(folder, config, [*kind.arguments(case), "--save-state", "state", *(["--after", mark] if known else [])])
+    if refused_as_expected(expected, lines, said):
+        return None
+    if isinstance(lines, str) or (lines and "error" in lines[-1]):
         return said
-    got = [(int(b["epoch"]), b["eoe"], b["eos"], int(b["position"]), {s["name"]: laid_out(s) for s in b["streams"]}) for b in lines]
-    for i, (expected, found) in enumerate(itertools.zip_longest(minibatch_random.minibatches(case), got)):
-        if expected != found:
-            return f"minibatch {i}: expected {expected}\n     got {found}"
-    return None
+    whole = first_difference(known, kind.compared(minibatches_of(lines)))
+    if whole or not state.exists():
+        return whole or f"no state, {said}"
+    lines, said = printed(folder, config, [*kind.arguments(case, given), "--state", "state"])
+    if isinstance(lines, str) or (lines and "error" in lines[-1]):
+        return f"resumed at {mark}: {said}"
+    rest = first_difference(known[given:], kind.compared(minibatches_of(lines)))
+    return rest and f"resumed at {mark}, {rest}"
 
 
-def judge_minibatches(seed):
-    case = minibatch_random.case(seed)
-    of = lambda sequences: dataclasses.replace(case, sequences=sequences)
+def refused_as_expected(expected, lines, said):
+    """For sources without a key in common, or nothing but damage."""
+    if isinstance(lines, str) or not lines or "error" not in lines[-1]:
+        return False
+    return expected is None or ("every sequence of a sweep is damaged" in said and not any(m[-1] for m in expected))
+
+
+def judge_runs(name, seed):
+    kind = RUNS[name]
+    case, stop = kind.case(seed), random.Random(seed).random()
+    differ = lambda case: run_disagreement(folder, case, kind, stop)
     with scratch() as folder:
-        first = minibatch_disagreement(folder, case)
+        first = differ(case)
         if first is None:
             return None
-        small = of(without_parts(case.sequences, lambda sequences: minibatch_disagreement(folder, of(sequences))))
-        return f"seed {seed}: {small}\n{minibatch_random.files(small)[1]}{' '.join(minibatch_random.arguments(small))}\n{minibatch_disagreement(folder, small) or only_once(first)}\n"
+        small = kind.shrunk(case, lambda parts, of: without_parts(parts, lambda parts: differ(of(parts))))
+        return f"seed {seed}: {small}\n{kind.files(small)['c.cntk'].decode()}{' '.join(kind.arguments(small))}\n{differ(small) or only_once(first)}\n"
 
 
-JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf, "htk": judge_htk, "mlf": judge_mlf, "mlf_binary": judge_mlf_binary, "minibatches": judge_minibatches}
+RUNS = {"minibatches": minibatch_random, "joined": joined_random, "legacy": legacy_random}  # of which minibatches are compared
+JUDGES = {"ctf": judge_ctf, "cbf": judge_cbf, "htk": judge_htk, "mlf": judge_mlf, "mlf_binary": judge_mlf_binary, **{name: functools.partial(judge_runs, name) for name in RUNS}}
 # Files, utterances of a label file, or epochs of minibatches, that one case compares.
 FILES_EACH = {"ctf": ctf_random.FILES, "cbf": cbf_slow.FILES, "htk": speech_random.UTTERANCES, "mlf": speech_random.UTTERANCES, "mlf_binary": speech_random.UTTERANCES,
-              "minibatches": minibatch_random.EPOCHS}
+              **{name: kind.EPOCHS for name, kind in RUNS.items()}}
 
 
 def compare(name, cases, seed=0, jobs=None):
@@ -411,7 +449,7 @@ def main():
             if a.record:
                 record.add(name, some, seed, found - before)
             seed += -(-some // FILES_EACH[name])
-        print(f"{name}: {done} {'epochs' if name == 'minibatches' else 'files'}, {found} differences", flush=True)
+        print(f"{name}: {done} {'epochs' if name in RUNS else 'files'}, {found} differences", flush=True)
         wrong += found
     sys.exit(wrong != 0)
 

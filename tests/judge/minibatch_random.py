@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Readers of small corpora, with options that nobody chose by hand."""
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minibatch_slow import NO_LIMIT, FileLine, Sequence, ShuffledLine, Truncated, cells, packed, packed_frames, share
 
@@ -71,7 +71,7 @@ def text(number, lengths):
 
 
 def files(case):
-    """The texts of the corpus, which is called data, and of its configuration."""
+    """The corpus, which is called data, and the configuration."""
     true = lambda yes: "true" if yes else "false"
     data = f'file = "data" ; chunkSizeInBytes = {case.chunk_bytes} ; input = [ {" ; ".join(f"{s} = [ dim = 1 ; format = dense ]" for s in STREAMS)} ]'
     order = (f"randomize = {true(case.shuffled)} ; randomizationWindow = {case.window} ; sampleBasedRandomizationWindow = {true(case.of_samples)}\n"
@@ -82,10 +82,10 @@ def files(case):
         reader = f'{order} deserializers = ( [ type = "CNTKTextFormatDeserializer" ; module = "CNTKTextFormatReader" ; {data} ] )'
     else:
         reader = f'readerType = "CNTKTextFormatReader" ; {order} {data}'
-    return "".join(text(i, lengths) for i, lengths in enumerate(case.sequences)), f"reader = [ {reader} ]\n"
+    return {"data": "".join(text(i, lengths) for i, lengths in enumerate(case.sequences)).encode(), "c.cntk": f"reader = [ {reader} ]\n".encode()}
 
 
-def arguments(case):
+def arguments(case, _after=None):
     return list(map(str, ["--minibatch-size", case.minibatch, "--workers", case.workers, "--rank", case.rank, "--start-epoch", case.first_epoch, "--epochs", EPOCHS,
             "--epoch-size", case.epoch_samples, "--cross-sweeps" if case.crosses_sweeps else "--no-cross-sweeps"]))
 
@@ -131,8 +131,17 @@ def minibatches(case):
             streams = {}
             for stream, (height, width, entries) in layouts(case, given.sequences, truncated) if given.sequences else ():
                 keys = [(e, None if e.sequence is None else str(given.sequences[e.sequence].number)) for e in entries]
-                values = {place: value(given.sequences[i].number, sample, stream) for place, (i, sample) in cells(entries, width).items()}
+                values = {place: [value(given.sequences[i].number, sample, stream)] for place, (i, sample) in cells(entries, width).items()}
                 streams[stream] = height, width, keys, values
             out.append((epoch, given.ends_epoch, given.ends_sweep, source.position, streams))
             ended = given.ends_epoch
     return out
+
+
+def compared(printed):
+    return printed
+
+
+def shrunk(case, smaller):
+    of = lambda sequences: replace(case, sequences=sequences)
+    return of(smaller(case.sequences, of))

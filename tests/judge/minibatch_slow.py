@@ -9,14 +9,14 @@ from itertools import accumulate
 WORD = (1 << 64) - 1
 NO_LIMIT = WORD
 
-# Of a corpus, and of a sweep: `home` is the place that its chunk has in the sweep.
-Sequence = namedtuple("Sequence", "number lengths home", defaults=(0,))
+# Of a corpus, and of a sweep: `home` is the place that its chunk has in the sweep. `counted`: samples for orders and limits, if not those of its longest stream.
+Sequence = namedtuple("Sequence", "number lengths counted home", defaults=(None, 0))
 Entry = namedtuple("Entry", "sequence row begin end")  # sequence: in the minibatch, None for a gap
 
 
 def nominal(sequence):
     """The samples that orders and limits count."""
-    return max(sequence.lengths)
+    return max(sequence.lengths) if sequence.counted is None else sequence.counted
 
 
 class Generator:
@@ -281,14 +281,14 @@ class Row:
     cursor: int = 0  # samples of the first that were given
 
     def available(self):
-        return sum(nominal(sequence) for sequence, _ in self.waiting) - self.cursor
+        return sum(sequence.lengths[0] for sequence, _ in self.waiting) - self.cursor
 
 
 class Truncated:
-    """Rows of so many steps, through which sequences run one after the other."""
+    """Rows of so many steps, through which sequences run one after the other. The last samples of a row that is of one sequence are given again, `splice` of them."""
 
-    def __init__(self, line, steps, samples):
-        self.line, self.steps = line, steps
+    def __init__(self, line, steps, samples, splice=0):
+        self.line, self.steps, self.splice = line, steps, splice
         self.rows = [Row() for _ in range(share(max(1, samples // steps), line.workers, line.rank))]
 
     def refill(self, row):
@@ -310,12 +310,12 @@ class Truncated:
             step = 0
             while step < self.steps and row.waiting:
                 sequence, ends_sweep = row.waiting[0]
-                begin = step - row.cursor
-                entries.append(Entry(len(out.sequences), r, begin, begin + nominal(sequence)))
+                begin, length = step - row.cursor, sequence.lengths[0]  # in all streams alike
+                entries.append(Entry(len(out.sequences), r, begin, begin + length))
                 out.sequences.append(sequence)
-                step = min(self.steps, begin + nominal(sequence))
-                row.cursor = step - begin
-                if row.cursor == nominal(sequence):
+                step = min(self.steps, begin + length)
+                row.cursor = step - begin - (self.splice if begin <= 0 and step == self.steps else 0)
+                if row.cursor == length:
                     row.waiting.pop(0)
                     row.cursor = 0
                     out.ends_sweep = out.ends_sweep or ends_sweep

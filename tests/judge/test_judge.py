@@ -13,7 +13,11 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import joined_files  # noqa: E402
+import joined_random  # noqa: E402
+import joined_slow  # noqa: E402
 import judge  # noqa: E402
+import legacy_slow  # noqa: E402
 import minibatch_random  # noqa: E402
 import minibatch_slow  # noqa: E402
 import starter  # noqa: E402
@@ -80,9 +84,39 @@ def test_a_judge_of_minibatches_that_is_wrong_is_found_out_and_its_corpus_shrunk
     for module in (minibatch_slow, minibatch_random):
         if hasattr(module, part):
             monkeypatch.setattr(module, part, wrong)
-    found = next(filter(None, (judge.judge_minibatches(seed) for seed in range(60))))
+    found = next(filter(None, (judge.judge_runs("minibatches", seed) for seed in range(60))))
     shown = re.match(r"seed \d+: Case\(sequences=(\[[^]]*\])", found)
     assert shown and len(ast.literal_eval(shown[1])) < 25 and "expected" in found, found
+
+
+def wrong_joined(module, part):
+    right = getattr(module, part)
+    return {
+        "windows": lambda samples, left, right_: right(samples, right_, left),
+        "whole": lambda pieces, sources: (right(pieces, sources)[0], pieces[-1].counted),
+        "make_dense": lambda found, sources: None,
+        "chunks": lambda source: [[u for chunk in right(source) for u in chunk]],
+        "join": lambda sources, chunks, into_frames: right(sources, chunks[::-1], into_frames),
+        "epoch_size": lambda rules, samples, sweep, size: samples or sweep,
+        "steps": lambda piece: max(right(piece) - 1, 1),
+    }[part]
+
+
+@pytest.mark.parametrize("name, part", [("joined", "windows"), ("joined", "whole"), ("joined", "make_dense"), ("joined", "chunks"), ("joined", "join"), ("legacy", "epoch_size"), ("legacy", "steps")])
+def test_a_judge_of_joined_sources_that_is_wrong_is_found_out(monkeypatch, name, part):
+    modules = [module for module in (joined_slow, joined_files, joined_random, legacy_slow) if hasattr(module, part)]
+    for module in modules:
+        monkeypatch.setattr(module, part, wrong_joined(module, part))
+    monkeypatch.setattr(judge.RUNS[name], "shrunk", lambda case, smaller: case)
+    assert any(judge.judge_runs(name, seed) for seed in range(60))
+
+
+@pytest.mark.parametrize("name", judge.RUNS)
+def test_a_run_that_does_not_go_on_from_its_state_is_found_out(monkeypatch, name):
+    printed = judge.printed
+    monkeypatch.setattr(judge.RUNS[name], "shrunk", lambda case, smaller: case)
+    monkeypatch.setattr(judge, "printed", lambda folder, text, arguments: printed(folder, text, [a for a in arguments if a not in ("--state", "state")] if "--state" in arguments else arguments))
+    assert any("resumed at" in (judge.judge_runs(name, seed) or "") for seed in range(20))
 
 
 def test_a_command_that_is_being_written_is_waited_for(tmp_path):
