@@ -36,7 +36,7 @@ class Remote:
     storage_options: Mapping[str, Any] = field(default_factory=dict)
     part_bytes: int = 8 << 20  # bytes of one request, at most
     read_ahead: int = 32 << 20  # bytes that are requested ahead of each place that is read
-    retries: int = 5  # so many times a request that failed is repeated, at growing intervals
+    retries: int = 5  # so many times a request that failed is repeated, at growing intervals, or when the server says (Retry-After)
 
     def __post_init__(self) -> None:
         mapping("storage_options", self.storage_options, '{"anon": True}')
@@ -52,6 +52,7 @@ Limits = Mapping[str, Union[int, Sequence[str]]]
 
 FIRST = 64 << 10  # bytes fetched for a read that was not announced; twice as many if the next one continues it
 RUNS = 64  # runs of a file that are kept, at most
+LONGEST_WAIT = 60.0  # seconds before a request is repeated, at most, whatever the server says
 # Errors that repeating a request does not cure.
 LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotImplementedError, ImportError, TypeError, ValueError)
 # What servers tell about a file's content, under the names that various of them use; and about its time.
@@ -180,6 +181,22 @@ def fault(path: str, action: str, error: BaseException) -> Exception:
     return raised
 
 
+def _asked_to_wait(error: BaseException) -> float:
+    """The seconds after which a server wants to be asked again (Retry-After: a number, or a date); 0 if it says nothing."""
+    headers = getattr(error, "headers", None)
+    said = headers.get("Retry-After") if isinstance(headers, Mapping) else None
+    if not isinstance(said, str):
+        return 0.0
+    if said.strip().isdecimal():
+        return min(float(said), LONGEST_WAIT)
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return min(max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0), LONGEST_WAIT)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+
+
 def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
     """What `work` returns, repeated after errors that may pass. Raises FileError for others, or after the last retry."""
     for attempt in range(remote.retries + 1):
@@ -191,7 +208,7 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
             lasting = isinstance(error, LASTING) or (status is not None and 400 <= status < 500 and status not in (408, 425, 429))
             if lasting or attempt == remote.retries:
                 raise fault(path, action, error) from error
-            time.sleep(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0))
+            time.sleep(max(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0), _asked_to_wait(error)))
     raise AssertionError("no try")
 
 
@@ -422,13 +439,17 @@ class RemoteFile(_InProcess):
         return self._files.ask(self._url, "read", lambda: self._fetch(begin, end))
 
     def _fetch(self, begin: int, end: int) -> bytes:
+        # One byte more than the last shows whether the file is longer than the server told.
+        until = end + 1 if end == self.size else end
         if self._alone is not None:
             with self._alone:
-                data: bytes = self._fs.cat_file(self._path, start=begin, end=end)
+                data: bytes = self._fs.cat_file(self._path, start=begin, end=until)
         else:
-            data = self._fs.cat_file(self._path, start=begin, end=end)
+            data = self._fs.cat_file(self._path, start=begin, end=until)
         if len(data) == end - begin:
             return data
+        if len(data) == until - begin or len(data) > self.size:
+            raise ValueError(f"it is longer than the {self.size} bytes that the server told; simplecache::URL copies it first")
         if len(data) == self.size and self.size <= self._remote.part_bytes:  # the server knows no ranges
             return data[begin:end]
         if len(data) == self.size:
