@@ -52,7 +52,6 @@ Limits = Mapping[str, Union[int, Sequence[str]]]
 
 FIRST = 64 << 10  # bytes fetched for a read that was not announced; twice as many if the next one continues it
 RUNS = 64  # runs of a file that are kept, at most
-LONGEST_WAIT = 60.0  # seconds before a request is repeated, at most, whatever the server says
 # Errors that repeating a request does not cure.
 LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotImplementedError, ImportError, TypeError, ValueError)
 # What servers tell about a file's content, under the names that various of them use; and about its time.
@@ -181,22 +180,6 @@ def fault(path: str, action: str, error: BaseException) -> Exception:
     return raised
 
 
-def _asked_to_wait(error: BaseException) -> float:
-    """The seconds after which a server wants to be asked again (Retry-After: a number, or a date); 0 if it says nothing."""
-    headers = getattr(error, "headers", None)
-    said = headers.get("Retry-After") if isinstance(headers, Mapping) else None
-    if not isinstance(said, str):
-        return 0.0
-    if said.strip().isdecimal():
-        return min(float(said), LONGEST_WAIT)
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return min(max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0), LONGEST_WAIT)
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
-
-
 def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
     """What `work` returns, repeated after errors that may pass. Raises FileError for others, or after the last retry."""
     for attempt in range(remote.retries + 1):
@@ -208,7 +191,9 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
             lasting = isinstance(error, LASTING) or (status is not None and 400 <= status < 500 and status not in (408, 425, 429))
             if lasting or attempt == remote.retries:
                 raise fault(path, action, error) from error
-            time.sleep(max(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0), _asked_to_wait(error)))
+            from ._fetching import asked_to_wait
+
+            time.sleep(max(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0), asked_to_wait(error)))
     raise AssertionError("no try")
 
 
