@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -42,13 +43,16 @@ ordered_json json(const std::vector<IndexBuild>& builds, double seconds) {
   return out;
 }
 
-std::string text(const IndexBuild& build) {
+// `reasons`: why the index of a file could not be kept, which -q does not tell.
+std::string text(const IndexBuild& build, const std::map<std::string, std::string>& reasons) {
   std::string out =
       fmt::format("{}{}{}, {}, {}\n", printable(build.file, kPathLength), build.file.empty() ? "" : ": ",
                   plural(build.sequences, "sequence"), plural(build.samples, "sample"), plural(build.chunks, "chunk"));
   if (build.was_valid) return out + fmt::format("  the index in {} is valid\n", printable(build.cache, kPathLength));
   if (!build.why.empty()) out += fmt::format("  built anew: {}\n", printable(build.why, kPathLength));
   if (!build.cache.empty()) return out + fmt::format("  kept in {}\n", printable(build.cache, kPathLength));
+  if (const auto reason = reasons.find(build.file); reason != reasons.end() && !build.nothing_to_keep)
+    return out + fmt::format("  {}; --cache-dir DIR names another folder\n", printable(reason->second, kPathLength));
   return out + (build.file.empty()       ? "  nothing to keep for this format\n"
                 : !build.nothing_to_keep ? "  could not be kept: no folder takes it; --cache-dir DIR names another\n"
                 : build.sequences == 0
@@ -60,7 +64,12 @@ int run_index(const IndexArguments& a, Console& console) {
   CorpusArguments arguments = a.corpus;
   arguments.cache_index = true;
   arguments.rebuild_cache = a.rebuild;
-  const Corpus corpus = load_corpus(arguments, console);
+  Corpus corpus = load_corpus(arguments, console);
+  std::map<std::string, std::string> reasons;
+  corpus.setup.report = [&, tell = corpus.setup.report](const Notice& notice) {
+    if (notice.fault.id == "index.not-kept") reasons[notice.fault.at.file] = notice.fault.what;
+    if (tell) tell(notice);
+  };
   const auto began = std::chrono::steady_clock::now();
   const std::vector<IndexBuild> builds = build_indexes(corpus.setup, a.rebuild);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -69,7 +78,7 @@ int run_index(const IndexArguments& a, Console& console) {
   if (a.json) {
     output.append(dump(json(builds, seconds), 2) + "\n");
   } else {
-    for (const IndexBuild& build : builds) output.append(text(build));
+    for (const IndexBuild& build : builds) output.append(text(build, reasons));
     output.append(fmt::format("{}\n", seconds_text(seconds)));
   }
   output.flush();

@@ -108,6 +108,9 @@ int fail_usage(Console& console, const std::string& what) {
 // The fault that ended a command, in flags; for a fault in data the hint also names `check`, which lists all faults.
 Fault with_next_step(Fault fault, const std::string& name) {
   fault = in_flags(std::move(fault));
+  // Of the commands that print text, none can give ids.
+  if (fault.id == "ctf.write-same-id")
+    fault.hint = "batchfeed merge writes a file with ids of its own; --format jsonl needs none";
   // ctf2bin's header file is not checked by `check`.
   const bool of_header = name == "ctf2bin" && (fault.id == "ctf2bin.bad-header" || fault.id == "ctf.unknown-input");
   const bool in_data = fault.kind == FaultKind::format && fault.at.line != 0 && !of_header;

@@ -5,12 +5,31 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
+from collections.abc import Mapping
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any, Callable, Optional, TypeVar
 
 T = TypeVar("T")
 CONNECTIONS = 16  # requests of a process at a time
+LONGEST_WAIT = 60.0  # seconds before a request is repeated, at most, whatever the server says
+
+
+def asked_to_wait(error: BaseException) -> float:
+    """The seconds after which a server wants to be asked again (Retry-After: a number, or a date); 0 if it says nothing."""
+    headers = getattr(error, "headers", None)
+    said = headers.get("Retry-After") if isinstance(headers, Mapping) else None
+    if not isinstance(said, str):
+        return 0.0
+    if said.strip().isdecimal():
+        return min(float(said), LONGEST_WAIT)
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return min(max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0), LONGEST_WAIT)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
 
 
 def settle(future: Future[Any], value: Any = None, error: Optional[BaseException] = None) -> None:

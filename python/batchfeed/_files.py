@@ -36,7 +36,7 @@ class Remote:
     storage_options: Mapping[str, Any] = field(default_factory=dict)
     part_bytes: int = 8 << 20  # bytes of one request, at most
     read_ahead: int = 32 << 20  # bytes that are requested ahead of each place that is read
-    retries: int = 5  # so many times a request that failed is repeated, at growing intervals
+    retries: int = 5  # so many times a request that failed is repeated, at growing intervals, or when the server says (Retry-After)
 
     def __post_init__(self) -> None:
         mapping("storage_options", self.storage_options, '{"anon": True}')
@@ -191,7 +191,9 @@ def retried(remote: Remote, path: str, action: str, work: Callable[[], T]) -> T:
             lasting = isinstance(error, LASTING) or (status is not None and 400 <= status < 500 and status not in (408, 425, 429))
             if lasting or attempt == remote.retries:
                 raise fault(path, action, error) from error
-            time.sleep(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0))
+            from ._fetching import asked_to_wait
+
+            time.sleep(max(min(0.1 * 2 ** min(attempt, 6), 5.0) * random.uniform(0.5, 1.0), asked_to_wait(error)))
     raise AssertionError("no try")
 
 
@@ -422,13 +424,17 @@ class RemoteFile(_InProcess):
         return self._files.ask(self._url, "read", lambda: self._fetch(begin, end))
 
     def _fetch(self, begin: int, end: int) -> bytes:
+        # One byte more than the last shows whether the file is longer than the server told.
+        until = end + 1 if end == self.size else end
         if self._alone is not None:
             with self._alone:
-                data: bytes = self._fs.cat_file(self._path, start=begin, end=end)
+                data: bytes = self._fs.cat_file(self._path, start=begin, end=until)
         else:
-            data = self._fs.cat_file(self._path, start=begin, end=end)
+            data = self._fs.cat_file(self._path, start=begin, end=until)
         if len(data) == end - begin:
             return data
+        if len(data) == until - begin or len(data) > self.size:
+            raise ValueError(f"it is longer than the {self.size} bytes that the server told; simplecache::URL copies it first")
         if len(data) == self.size and self.size <= self._remote.part_bytes:  # the server knows no ranges
             return data[begin:end]
         if len(data) == self.size:

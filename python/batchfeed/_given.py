@@ -121,8 +121,15 @@ def path(name: str, value: Any) -> str:
     return text(name, out, "a path")
 
 
+def no_set(name: str, value: Any) -> None:
+    """Raises ConfigError for a set: other ranks, and a run that resumes, would read the files in other orders."""
+    if isinstance(value, (set, frozenset)):
+        raise wrong(name, value, "a list of paths, as a set has another order in each process", "sorted(...) makes one")
+
+
 def paths(value: Any, name: str = "files") -> list[str]:
     """One path or several, as text."""
+    no_set(name, value)
     if isinstance(value, (str, bytes, os.PathLike)):
         return [path(name, value)]
     no_list = isinstance(value, Mapping) or hasattr(value, "read") or not hasattr(value, "__iter__")

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 from . import _core
 from ._errors import FormatError, usage
-from ._given import WHOLE, Path, Paths, counts, flag, like, pairs, path, paths, plain, text, texts, whole, wrong
+from ._given import WHOLE, Path, Paths, counts, flag, like, no_set, pairs, path, paths, plain, text, texts, whole, wrong
 
 Context = Optional[tuple[int, int]]
 
@@ -97,11 +97,12 @@ def moved_paths(path_map: Optional[Mapping[str, str]]) -> list[tuple[str, str]]:
 
 class _OfFiles:
     """A source of files. What an iterator gives, such as Path.glob(), is kept as a list, as it is asked for more than once;
-    so is a set or an array."""
+    so is an array."""
 
     def __post_init__(self) -> None:
         for name in ("files", "scp_files"):
             given = getattr(self, name, None)
+            no_set(name, given)
             kept = (str, bytes, os.PathLike, list, tuple, Mapping)
             if isinstance(given, Iterable) and not isinstance(given, kept) and not hasattr(given, "read"):
                 object.__setattr__(self, name, list(given))

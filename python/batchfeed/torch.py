@@ -150,6 +150,12 @@ class Dataset(IterableDataset[Any]):
                 reader.begin_epoch(epoch)
         if self._state is not None:
             reader.load_state_dict(self._state)
+            given = self._opening.options
+            leaves_out = given.get("last_minibatch") == "drop" or given.get("long_sequence") == "skip"
+            if worker is None and offset is None and leaves_out and reader._core.remaining == 0:
+                # Nothing comes of this epoch but what is left out: the next loop is not to be an empty one.
+                reader.begin_epoch(_coming(reader) + (0 if reader._core.over else 1))
+                self._state = None
         return reader
 
     def _loop(self) -> Iterator[Batch]:

@@ -208,6 +208,8 @@ TEST(Fault, TextFollowsTheGrammar) {
     EXPECT_STREQ(Error(fault).what(), c.text);
     EXPECT_EQ(Error(fault).fault().id, "x.y");
   }
+  const Fault odd{.id = "x.y", .at = {.file = "a\nb"}, .what = "key 'c\r\n\x1B'", .hint = "\x7F \xC3\xA9"};
+  EXPECT_EQ(odd.text(), "a\\x0ab: key 'c\\x0d\\x0a\\x1b'; hint: \\x7f \xC3\xA9") << "always one line";
 }
 
 TEST(Fault, KindsHaveTheirNames) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <batchfeed/error.h>
 
+#include "base/quoted.h"
+
 namespace batchfeed {
 
 std::string Fault::text() const {
@@ -11,7 +13,7 @@ std::string Fault::text() const {
   out += ": ";
   out += what;
   if (!hint.empty()) out += "; hint: " + hint;
-  return out;
+  return in_one_line(out);  // whatever there is in a name, a key or a file
 }
 
 }  // namespace batchfeed

@@ -16,20 +16,29 @@ std::string_view clipped(std::string_view text) noexcept {
   return text.substr(0, kMost);  // it is no UTF-8
 }
 
+namespace {
+void append(char c, std::string& out) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte >= 0x20 && byte != 0x7F) {
+    out += c;
+  } else {
+    out += "\\x";
+    append_hex(out, byte);
+  }
+}
+}  // namespace
+
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) append(c, out);
+  return out;
+}
+
 std::string quoted(std::string_view text) {
   const std::string_view front = clipped(text);
   std::string out = "'";
-  for (const char c : front) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += "\\x";
-      append_hex(out, byte);
-    } else {
-      out += c;
-    }
-  }
+  for (const char c : front) c == '\n' ? void(out += "\\n") : append(c, out);
   return out + (text.size() > front.size() ? "...'" : "'");
 }
 

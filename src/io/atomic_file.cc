@@ -135,16 +135,11 @@ void exchange(const std::string& one, const std::string& other) {
   if (sys().rename(aside.c_str(), one.c_str()) != 0) fail("rename", aside, errno);
 }
 
-namespace {
-
-// Takes the permissions from a file that another one does not give either.
-void allow_no_more_than(int fd, const std::string& other) noexcept {
+void allow_no_more_than(const std::string& path, const std::string& other) noexcept {
   struct ::stat mine = {}, its = {};
-  if (sys().fstat(fd, &mine) == 0 && sys().stat(other.c_str(), &its) == 0)
-    ::fchmod(fd, mine.st_mode & its.st_mode & 0777);
+  if (::stat(path.c_str(), &mine) == 0 && ::stat(other.c_str(), &its) == 0)
+    ::chmod(path.c_str(), mine.st_mode & (its.st_mode | S_IRWXU) & 0777);
 }
-
-}  // namespace
 
 AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
     : path_(std::move(path)),
@@ -161,7 +156,11 @@ AtomicFile::AtomicFile(std::string path, AtomicFileOptions options)
   fd_ = open_making_room([this] { return sys().mkostemp(temp_.data(), O_CLOEXEC); });
   if (fd_ < 0) fail("create", path_, errno);
   unfinished_->list(temp_);
-  if (!options_.no_more_than.empty()) allow_no_more_than(fd_, options_.no_more_than);
+  if (!options_.no_more_than.empty()) {
+    allow_no_more_than(temp_, options_.no_more_than);
+  } else if (options_.replace) {
+    allow_no_more_than(temp_, place_);
+  }
   sys().lock(fd_, true);  // where that is not supported, remove_leftovers() goes by its age
 }
 

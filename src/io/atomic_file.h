@@ -25,7 +25,8 @@ struct AtomicFileOptions {
   bool plain = false;   // not compressed, whatever its name
   bool clear = true;    // delete temporary files that killed writers of this path left long ago
   bool replace = true;  // else a path that exists is refused, also if it appears before commit()
-  // A file of this system: who may not read it may not read this one. Other names change nothing.
+  // A file of this system: who may not read it may not read this one. Other names change nothing. Without one, that is
+  // the file that is replaced.
   std::string no_more_than = {};
 };
 
@@ -79,6 +80,9 @@ class AtomicFile {
 // refuse_existing() does.
 void put_in_place(const std::string& from, const std::string& to, bool replace, const std::string& name);
 [[noreturn]] void refuse_existing(const std::string& path);
+
+// Takes the permissions from a file or folder that another one does not give either, but not from its owner.
+void allow_no_more_than(const std::string& path, const std::string& other) noexcept;
 
 // Exchanges two paths, so that neither is ever missing; where the file system cannot do that,
 // `other` is missing for a moment.

@@ -287,6 +287,23 @@ TEST(Exchange, TwoNamesChangePlaces) {
   }
 }
 
+TEST(AtomicFile, IsForNobodyWhoMightNotReadTheOneItReplaces) {
+  const ScratchFolder folder;
+  const ::mode_t before = ::umask(022);
+  const std::string path = folder.write("f", "");
+  for (const auto& [old, fresh] : {std::pair(0600u, 0600u), {0640u, 0640u}, {0400u, 0600u}, {0666u, 0644u}}) {
+    ASSERT_EQ(::chmod(path.c_str(), old), 0);
+    AtomicFile file(path);
+    file.append("new");
+    const auto of = [](const std::string& name) { return unsigned(std::filesystem::status(name).permissions()); };
+    EXPECT_EQ(of(file.temporary()), fresh) << old;
+    file.rewrite_head(std::as_bytes(std::span("N", 1)));
+    file.commit();
+    EXPECT_EQ(of(path), fresh) << old;
+  }
+  ::umask(before);
+}
+
 TEST(ReadWhole, HasALimit) {
   const ScratchFolder folder;
   const std::string path = folder.write("a", "0123456789");

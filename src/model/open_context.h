@@ -28,6 +28,9 @@ struct OpenContext {
   std::shared_ptr<KeyTable> keys;  // shared by all sources of a reader; never null
   unsigned threads = 1;            // for indexing; at least 1
   bool check = false;              // report every fault, tolerate what can be tolerated
+  // What would end the opening, such as an id above 2^64 - 1 or labels beyond a limit, is a fault like others: for a
+  // check, as no reader may have what comes of that.
+  bool lists_all = false;
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // bytes indexed; may be empty
   // Put around every source before it is joined (to measure it); may be empty.
   std::function<std::unique_ptr<Source>(std::unique_ptr<Source>)> around;

@@ -7,6 +7,7 @@
 #include "base/counted.h"
 #include "base/saturate.h"
 #include "order/mix.h"
+#include "reader/epoch_table.h"
 
 namespace batchfeed::reader {
 namespace {
@@ -176,8 +177,27 @@ std::optional<Notice> warn_of_starving(const ReaderOptions& o, std::uint64_t chu
                                   " or more is on the safe side"}};
 }
 
+namespace {
+
+// A minibatch that spans sweeps, of a corpus that comes again and again without an end, is as large as it was asked to
+// be.
+void check_repeats(const ReaderOptions& o, std::uint64_t samples, const Limits& limits) {
+  if (o.one_sequence || o.legacy_speech || (!crosses_sweeps(o) && o.mix_weights.empty())) return;
+  const std::uint64_t size =
+      std::min(*std::max_element(o.minibatch_size.begin(), o.minibatch_size.end()), EpochTable(o, samples).size(0));
+  const std::uint64_t most = add_sat(limits.implied_samples, mul_sat(16, samples));
+  if (size <= most) return;
+  throw Error(Fault{.kind = FaultKind::limit,
+                    .id = "limit.repeats",
+                    .what = "a minibatch of " + std::to_string(size) + " would hold the corpus of " +
+                            counted(samples, "sample") + " again and again",
+                    .hint = "lower the minibatch size, or raise limits.implied_samples"});
+}
+
+}  // namespace
+
 void check_gaps(const ReaderOptions& o, std::uint64_t samples, const Limits& limits) {
-  if (o.pack.kind != Packing::truncated) return;
+  if (o.pack.kind != Packing::truncated) return check_repeats(o, samples, limits);
   const std::uint64_t size = *std::max_element(o.minibatch_size.begin(), o.minibatch_size.end());
   const std::uint64_t rows =
       o.rows_per_epoch.empty() ? 1 : *std::max_element(o.rows_per_epoch.begin(), o.rows_per_epoch.end());

@@ -17,7 +17,8 @@ namespace batchfeed::reader {
 void check_options(const ReaderOptions& options, std::size_t corpora);
 
 // Throws Error (limit) where minibatches of truncated packing would be mostly gaps: their rows are as long as the
-// options say, however few samples there are. `samples`: of a sweep.
+// options say, however few samples there are. Or where a minibatch that spans sweeps would be the corpus many times
+// over. `samples`: of a sweep.
 void check_gaps(const ReaderOptions& options, std::uint64_t samples, const Limits& limits);
 
 // Warns of what is allowed but probably not meant, as some workers go without data: minibatches too small for

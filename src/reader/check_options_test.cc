@@ -286,6 +286,17 @@ TEST(CheckOptions, PlacesOfAMinibatchAreBoundedByWhatThereIs) {
     o.pack.kind = Packing::sequences;
     EXPECT_EQ(with(c.more), "") << c.name << ": whole sequences have no gaps that nobody asked for";
   }
+  ReaderOptions spanning;
+  spanning.cross_sweeps = true;
+  spanning.epoch_samples = 1000;
+  const auto spans = [&](std::uint64_t size) {
+    spanning.minibatch_size = {1, size};
+    return testing::id_of([&] { check_gaps(spanning, 10, limits); });
+  };
+  EXPECT_EQ(spans(260), "");
+  EXPECT_EQ(spans(261), "limit.repeats");
+  spanning.epoch_samples = 260;
+  EXPECT_EQ(spans(1000), "") << "an epoch has no more";
   ReaderOptions o;
   o.pack = {Packing::truncated, 5, 0};
   limits.implied_samples = ~0ull;

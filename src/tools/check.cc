@@ -176,7 +176,7 @@ void check_joined_packing(const Source& source, Packing packing, const OpenConte
 // but not again the notices of its sources.
 std::shared_ptr<const Source> check_join(const Setup& corpus, const Setup& setup, std::uint64_t most, Tally& tally) {
   OpenContext context = assemble::context_of(setup);
-  context.check = true;
+  context.check = context.lists_all = true;
   context.report = [&](Notice notice) {
     if (!notice.fault.id.starts_with("join.")) return;
     // An error, since a reader gets this sequence as a damaged one.
@@ -220,7 +220,7 @@ CheckResult check(const Setup& setup, const CheckOptions& options, const Report&
   CheckResult result;
   Tally tally(options.max_faults, report);
   OpenContext context = assemble::context_of(setup);
-  context.check = true;
+  context.check = context.lists_all = true;
   context.report = [&](const Notice& notice) {
     if (pending == nullptr) {
       tally.add(notice);

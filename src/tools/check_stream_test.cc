@@ -29,14 +29,16 @@ using ::testing::Pair;
 class CheckStream : public ::testing::Test {
  protected:
   // As if `bytes` came from a pipe; a file's descriptor is read the same way.
-  CheckResult check(const std::string& bytes, const CtfOptions& options = {}, const CheckOptions& how = {}) {
+  CheckResult check(const std::string& bytes, const CtfOptions& options = {}, const CheckOptions& how = {},
+                    const Limits& limits = {}) {
     const int from = ::open(folder_.write("in", bytes).c_str(), O_RDONLY | O_CLOEXEC);
     const struct Close {
       int fd;
       ~Close() { ::close(fd); }
     } close{from};
     told_.clear();
-    return check_stream(from, "-", options, how, [&](const Notice& n) { told_.push_back(n.fault.text()); });
+    return check_stream(
+        from, "-", options, how, [&](const Notice& n) { told_.push_back(n.fault.text()); }, limits);
   }
   // The text compressed with zstd; empty in a build without it.
   std::string compressed(const std::string& text) const {
@@ -54,10 +56,19 @@ class CheckStream : public ::testing::Test {
 };
 
 TEST_F(CheckStream, SaysThatWhatFollowsWasNotRead) {
-  const CheckResult ended = check("0 |v 1\n99999999999999999999 |v 2\n2 |v x\n");
-  EXPECT_THAT(ended.by_id, ElementsAre(Pair("ctf.id-range", 1u)));
+  const std::string long_line = "1 |v 2 |# " + std::string(1 << 20, 'x') + "\n";
+  const CheckResult ended = check("0 |v 1\n" + long_line + "2 |v x\n", {}, {}, {.line_bytes = 512 << 10});
+  EXPECT_THAT(ended.by_id, ElementsAre(Pair("limit.line", 1u)));
   EXPECT_FALSE(ended.complete);
   EXPECT_TRUE(check("0 |v 1\n1 |v x\n").complete);
+}
+
+TEST_F(CheckStream, AnIdAboveTheLargestDoesNotEndIt) {
+  const CheckResult result = check("0 |v x\n99999999999999999999 |v y\n99999999999999999998 |v 1\n2 |v z\n");
+  EXPECT_THAT(result.by_id, ElementsAre(Pair("ctf.bad-number", 3u), Pair("ctf.id-range", 1u)));
+  EXPECT_TRUE(result.complete);
+  ASSERT_EQ(told_.size(), 4u);
+  EXPECT_THAT(told_[1], ::testing::StartsWith("-:2:1 "));
 }
 
 TEST_F(CheckStream, InfersStreamsAndSaysTheLine) {

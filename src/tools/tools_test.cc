@@ -18,6 +18,7 @@
 namespace batchfeed {
 namespace {
 
+using ::batchfeed::testing::id_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -111,6 +112,27 @@ TEST_F(Tools, CheckPassesOnWhatASourceThrows) {
     setup.sources.emplace_back(source);
     setup.reader.threads = threads;
     EXPECT_THROW(check(setup, {}, {}), std::out_of_range);
+  }
+}
+
+TEST_F(Tools, AnIdAboveTheLargestDoesNotEndTheCheck) {
+  for (const std::string first : {"0", "99999999999999999999"}) {
+    std::string text = first + " |v 1\n1 |v x\n100000000000000000000000 |v 2\n100000000000000000000000 |v y\n";
+    for (int i = 2; i < 200; ++i) text += std::to_string(i) + " |v 1\n";
+    text += "99999999999999999999 |v 1\n18446744073709551615 |v x\n";
+    std::vector<std::string> told;
+    const CheckResult result =
+        check(text_setup(put("a.ctf", text), 1), {}, [&](const Notice& n) { told.push_back(n.fault.what); });
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.faults, 4u);
+    EXPECT_EQ(result.warnings, first == "0" ? 0u : 1u);
+    EXPECT_EQ(result.sequences, 203u);
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told[0], first == "0" ? "sequence id '100000000000000000000000' is above 18446744073709551615; 1 more "
+                                      "sequence too"
+                                    : "sequence id '99999999999999999999' is above 18446744073709551615; 2 more "
+                                      "sequences too");
+    EXPECT_EQ(id_of([&] { open_to_look(text_setup(put("a.ctf", text), 1)); }), "ctf.id-range");
   }
 }
 

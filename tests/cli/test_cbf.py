@@ -209,3 +209,13 @@ def test_truncated_packing_tells_of_a_sequence_that_a_stream_lacks(batchfeed, wr
     assert done.code == 3 and "sequence '1' has " in done.err and "needs streams of equal length" in done.err
     done = batchfeed("read", config, *SECTION, "--set", "R=[maxErrors=1]")
     assert done.code == 0 and "1 sequence left out, as it is damaged" in done.err
+
+
+def test_a_table_without_the_chunks_that_are_there_is_not_taken_for_an_empty_corpus(batchfeed, write, tmp_path):
+    write("a.ctf", "0 |v 1\n1 |v 2\n")
+    assert batchfeed("convert", "a.ctf", "a.cbf").code == 0
+    whole = (tmp_path / "a.cbf").read_bytes()
+    head = whole.rindex(b"nib_ktnc")
+    write("a.cbf", whole[: head + 8] + bytes(4) + whole[head + 12 :])
+    done = batchfeed("check", "a.cbf")
+    assert done.code == 1 and "no samples: 0 chunks" in done.out and "holds more than its header" in done.out, done.out

@@ -52,6 +52,18 @@ def test_comments_that_are_not_written_are_told(batchfeed, write, command):  # c
     assert batchfeed(*command.split(), "--force", "-q").err == ""
 
 
+def test_a_file_that_is_replaced_is_for_no_more_people_than_before(batchfeed, write, tmp_path):
+    write("a.ctf", "0 |F 1 2\n1 |F 3 4\n")
+    mode = lambda name: (tmp_path / name).stat().st_mode & 0o777  # noqa: E731
+    for target, *more in (["b.ctf"], ["b.ctf.zst"], ["b.cbf"], ["b.scp", "--layout", "files"]):
+        assert batchfeed("convert", "a.ctf", target, *more).code == 0
+        names = [target, "b.htk"] if more else [target]
+        for name in names:
+            (tmp_path / name).chmod(0o700 if name == "b.htk" else 0o600)
+        assert batchfeed("convert", "a.ctf", target, "--force", *more).code == 0
+        assert [mode(name) & 0o077 for name in names] == [0] * len(names)
+
+
 def test_ctf2bin_replaces_no_file_that_it_reads(batchfeed, write, tmp_path):
     write("a.ctf", TEXT), write("h", HEADER)
     for target in ("h", "./a.ctf"):

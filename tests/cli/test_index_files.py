@@ -119,3 +119,12 @@ def test_inferred_streams_are_kept_beside_the_index(tmp_path):
     kept.unlink()
     run("check", "a.ctf", "--cache-index")
     assert not kept.exists()
+
+
+def test_why_an_index_cannot_be_kept_is_told_also_quietly(batchfeed, write):
+    write("a.ctf", "0 |v 1\n")
+    write("file", "")
+    for how in ([], ["-q"]):
+        done = batchfeed("index", *how, "a.ctf", "--cache-dir", "file/folder")
+        assert done.code == 3 and "file/folder: cannot create: Not a directory" in done.out and "--cache-dir" in done.out, done.out
+        assert bool(done.err) != bool(how)

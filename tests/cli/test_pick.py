@@ -196,3 +196,13 @@ def test_head_names_the_file_in_what_it_says(batchfeed, write):
     write("a.ctf", "0 |v 1 2\n1 |v 1 x\n" + "".join(f"{i} |v 1 2 \n" for i in range(2, 200000)))
     done = batchfeed("head", "a.ctf", "-n", 3)
     assert "a.ctf:2:" in done.err and "memory:" not in done.err
+
+
+def test_what_helps_where_ids_of_two_files_meet(batchfeed, write):
+    write("a.ctf", "0 |v 1\n1 |v 2\n")
+    write("b.ctf", "1 |v 3\n")
+    done = batchfeed("cat", "a.ctf", "b.ctf")
+    assert done.code == 3 and "batchfeed merge" in done.err and "--format jsonl" in done.err, done.err
+    assert batchfeed("cat", "a.ctf", "b.ctf", "--format", "jsonl").out.count("\n") == 3
+    assert batchfeed("merge", "a.ctf", "b.ctf", "-o", "c.ctf").code == 0
+    assert batchfeed("cat", "c.ctf").out == "0 |v 1\n1 |v 2\n2 |v 3\n"

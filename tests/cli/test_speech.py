@@ -283,3 +283,10 @@ def test_a_schema_that_cannot_be_written_leaves_no_list_of_states(batchfeed, cor
         assert sorted(p.name for p in tmp_path.iterdir()) == before, words
     assert batchfeed("schema", "in.scp", "in.mlf", "-o", "a.cntk").code == 0 and batchfeed("check", "a.cntk").code == 0
     assert (tmp_path / "a.cntk.states").read_text() == "b\nsil\n"
+
+
+@pytest.mark.parametrize("integer", ["99999999999", "+1"])
+def test_what_an_integer_of_kaldi_may_be_is_said(batchfeed, write, integer):
+    write("a.ark", f"u 1 2\nv {integer} 1\n")
+    done = batchfeed("check", "a.ark")
+    assert done.code == 1 and f"'{integer}' is not an integer from -2147483648 to 2147483647" in done.out, done.out

@@ -382,3 +382,11 @@ def test_a_writer_takes_several_minibatches(corpus, tmp_path):
             writer.write({"x": [[1, 2, 3]]})
         assert "append()" in caught.value.hint
         writer.write([next(iter(corpus.reader()))])
+
+
+def test_a_set_of_files_has_no_order(corpus):
+    for kind in (set, frozenset):
+        for given in (lambda: bf.open(kind([corpus.path])), lambda: bf.CTF(kind([corpus.path])), lambda: bf.CBF(kind([corpus.path]))):  # noqa: B023
+            with pytest.raises(bf.ConfigError, match="another order in each process.*sorted"):
+                given()
+    assert len(bf.open(dict.fromkeys([corpus.path]).keys())) == len(bf.open(corpus.path))

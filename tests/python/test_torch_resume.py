@@ -42,6 +42,20 @@ def test_a_loader_goes_on_from_every_place(corpus, loops, workers, persist):
         assert [list(again) for _ in range(3)] == [loops[epoch][given:], *loops[epoch + 1 : epoch + 3]], (epoch, given)
 
 
+def test_an_epoch_of_which_only_a_dropped_minibatch_is_left_is_over(corpus):
+    options = dict(minibatch_samples=17, last_minibatch="drop")
+    whole = dataset(corpus, **options)
+    loops = [list(whole) for _ in range(3)]
+    whole = dataset(corpus, **options)
+    assert whole._open(0).num_samples % 17 != 0
+    for number, _ in enumerate(whole, 1):
+        again = dataset(corpus, **options)
+        again.load_state_dict(whole.state_dict())
+        left = loops[0][number:]
+        assert again.epoch == (0 if left else 1)
+        assert [list(again) for _ in range(2)] == ([left, loops[1]] if left else loops[1:])
+
+
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_a_length_that_is_asked_for_leaves_the_state(corpus, expected, workers):
     data = dataset(corpus)

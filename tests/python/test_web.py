@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files on web servers: those that answer with errors, and processes that are forked or end while they are read."""
 import contextlib
+import email.utils
 import http.server
 import os
 import re
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -84,8 +86,9 @@ def test_web_servers(corpus, tmp_path, ranges):
 
 
 @contextlib.contextmanager
-def refusing(answers):
-    """A server that answers with these, the last one again and again, and a corpus behind it."""
+def refusing(answers, waits=()):
+    """A server that answers with these, the last one again and again, and a corpus behind it. `waits`: what the answers say
+    as to when to ask again."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         asked = []
@@ -98,6 +101,9 @@ def refusing(answers):
             status = answers[min(len(Handler.asked), len(answers)) - 1]
             body = b"0 |x 1\n1 |x 2\n" if status == 200 else b""
             self.send_response(status)
+            wait = waits[len(Handler.asked) - 1] if len(Handler.asked) <= len(waits) else None
+            if wait is not None:
+                self.send_header("Retry-After", wait)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if self.command == "GET":
@@ -136,6 +142,35 @@ def test_a_server_that_comes_back_is_asked_again(monkeypatch):
     monkeypatch.setattr(_files.time, "sleep", lambda seconds: None)
     with refusing([500, 500, 200]) as (url, _):
         assert bf.open(url).num_samples == 2
+
+
+def test_a_server_says_when_it_wants_to_be_asked_again(monkeypatch):
+    pytest.importorskip("aiohttp")
+    waits = []
+    monkeypatch.setattr(_files.time, "sleep", waits.append)
+    in_a_while = email.utils.formatdate(time.time() + 20, usegmt=True)
+    said = ["7", in_a_while, "1000000", "-3", "soon", "Thu, 01 Jan 1970 00:00:00 GMT", None]
+    said = [wait for wait in said for _ in range(2)]  # a size is asked for by HEAD, and then by GET
+    with refusing([429, 429, *[503] * 12, 200], said) as (url, _):
+        assert bf.open(url, storage_options=bf.Remote(retries=10)).num_samples == 2
+    assert waits[0] == 7 and 15 < waits[1] <= 20 and waits[2] == 60 and all(wait <= 5 for wait in waits[3:]) and len(waits) >= 7
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_file_that_is_longer_than_its_server_says_is_a_fault(tmp_path, ranges):
+    pytest.importorskip("aiohttp")
+    (tmp_path / "a.ctf").write_text("0 |x 1\n1 |x 2\n2 |x 3\n")
+    with web(tmp_path, ranges) as (url, handler):
+
+        def told(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "14")
+            self.send_header("Accept-Ranges", "bytes")
+            self.end_headers()
+
+        handler.do_HEAD = told
+        with pytest.raises(bf.FileError, match="longer than the 14 bytes"):
+            list(bf.open(f"{url}/a.ctf"))
 
 
 def test_a_server_that_is_not_there(monkeypatch):

@@ -33,6 +33,7 @@ inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint64_t kPrefixBytes = 12;
 inline constexpr std::uint64_t kTrailerBytes = 8;
 inline constexpr std::uint64_t kHeaderBytes = 16;  // in front of the streams
+inline constexpr std::uint64_t kStreamBytes = 10;  // of a stream, and its name
 inline constexpr std::uint64_t kRowBytes = 16;
 
 enum class Layout : std::uint8_t { modern, legacy };

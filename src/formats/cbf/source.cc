@@ -230,12 +230,16 @@ class CbfSource final : public Source, private RowReader {
                           .hint = "their numbers stay unused"});
     }
     if (samples == 0) {
+      std::uint64_t bare = kPrefixBytes + kHeaderBytes + kTrailerBytes;
+      for (const FileStream& s : header_.streams) bare += kStreamBytes + s.name.size();
+      const bool has_more = header_.chunks.empty() && header_.layout == Layout::modern && file_.size() > bare;
       throw Error(Fault{.kind = FaultKind::format,
                         .id = "cbf.no-samples",
                         .at = {.file = file_.path()},
                         .what = "no samples: " + counted(header_.chunks.size(), "chunk") + " with " +
                                 counted(key, "sequence") + " of length 0",
-                        .hint = "the corpus it was written from was empty"});
+                        .hint = has_more ? "but the file holds more than its header: make or fetch it again"
+                                         : "the corpus it was written from was empty"});
     }
   }
 

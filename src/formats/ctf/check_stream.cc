@@ -95,7 +95,7 @@ class StreamCheck {
   std::uint64_t rows_ = 0, longest_ = 0;
   bool damaged_ = false;
   std::unordered_set<std::uint64_t, SeededHash> ids_;
-  bool told_repeated_ = false, is_remembered_ = false;
+  bool told_repeated_ = false, is_remembered_ = false, told_above_ = false;
 };
 
 template <class T>
@@ -217,10 +217,11 @@ void StreamCheck<T>::line(const LineBlocks& blocks, const char* p, const char*& 
   if (line_mode_) {
     begin(front, next, line_ - 1);
   } else if (front.has_id()) {
-    if (front.overflow) throw Error(id_range(name_, front.text(), line_begin_, line_));
     if (text_ && front.text().size() > limits_.key_bytes)
       throw Error(long_key(name_, limits_.key_bytes, line_begin_, line_));
     if (!open_ || (text_ ? key_text_ != front.text() : id_ != front.id)) begin(front, next, front.id);
+    if (front.overflow && !std::exchange(told_above_, true))
+      tell({Severity::error, id_range(name_, front.text(), line_begin_, line_)});
   }
   walk_names(front.end, schema_, likely_,
              [&](int stream) { longest_ = std::max(longest_, ++tokens_[static_cast<std::size_t>(stream)]); });

@@ -114,6 +114,11 @@ IndexResult index_file(const io::File& file, const Start& start, const Schema& s
     }
     if (part.notes.left_out > 0 && result.notes.left_out == 0) result.notes.first_left_out = part.notes.first_left_out;
     result.notes.left_out += part.notes.left_out;
+    if (part.notes.above > 0 && result.notes.above == 0) {
+      result.notes.first_above = part.notes.first_above;
+      result.notes.above_id = std::move(part.notes.above_id);
+    }
+    result.notes.above += part.notes.above;
     if (start.line_mode) part.middle.add_to_keys(lines);
     if (text) number_places(part.middle, part.texts, *context.keys);
     entries.append(std::move(part.middle));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "formats/ctf/schema.h"
@@ -31,6 +32,9 @@ Start find_start(const io::File& file, bool skip_sequence_ids, KeyMode keys, con
 struct IndexNotes {
   std::uint64_t left_out = 0;        // sequences without a declared input (or without the main stream)
   std::uint64_t first_left_out = 0;  // byte
+  std::uint64_t above = 0;           // sequences with ids above 2^64 - 1, where they are only counted
+  std::uint64_t first_above = 0;     // byte
+  std::string above_id;              // of the first
   struct Repeated {
     std::uint64_t key, first, second;  // bytes where the two begin
     std::uint64_t sequences;           // that have the key of an earlier one, this and others
@@ -44,7 +48,8 @@ struct IndexResult {
 };
 
 // Indexes in context.threads ranges; `range_bytes` is the least size of one. `every_line`: as RangeIndexer.
-// Throws Error for ids out of range, lines or keys above a limit, and where no sequence is left.
+// Throws Error for ids out of range unless they are only counted, lines or keys above a limit, and where no sequence is
+// left.
 IndexResult index_file(const io::File& file, const Start& start, const Schema& schema, const OpenContext& context,
                        std::uint64_t range_bytes = 8ull << 20, bool every_line = false);
 

@@ -33,7 +33,7 @@ bool RangeIndexer::take_front(const char* line, const char* id, const char* name
 
 bool RangeIndexer::enter_alike(Part& part, const LineBlocks& blocks, const char* p) {
   const LineFront front = front_at(p, text_);
-  if (!front.has_id() || front.begin != p) return false;
+  if (!front.has_id() || front.begin != p || front.overflow) return false;
   if (current_.has_id_of(front, text_)) return false;
   if (!take_front(p, front.end, is_blank(*front.end) ? front.end + 1 : front.end)) return false;
   switch_to(part, front, std::max(blocks.offset_of(p), start_.begin));

@@ -42,6 +42,10 @@ RangeIndexer::RangeIndexer(const io::File& file, const Start& start, const Schem
 }
 
 bool RangeIndexer::close(const Open& open, std::uint64_t end, std::uint64_t key, IndexNotes& notes, IndexEntries& out) {
+  if (!text_ && !open.text.empty() && notes.above++ == 0) {
+    notes.first_above = open.begin;
+    notes.above_id = open.text;
+  }
   const std::uint64_t length = schema_.length_of(open.rows, longest(open), open.damaged);
   if (length == 0) {
     if (notes.left_out++ == 0) notes.first_left_out = open.begin;
@@ -79,7 +83,8 @@ void RangeIndexer::clear(std::uint64_t begin) {
 
 // A line with an id: the running sequence ends here unless it has the same.
 void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t at) {
-  if (front.overflow) throw Error(id_range(file_.path(), front.text(), at, LineMap(file_).line_of(at)));
+  if (front.overflow && !context_.lists_all)
+    throw Error(id_range(file_.path(), front.text(), at, LineMap(file_).line_of(at)));
   if (text_ && front.text().size() > context_.limits.key_bytes)
     throw Error(long_key(file_.path(), context_.limits.key_bytes, at, LineMap(file_).line_of(at)));
   if (current_.has_id_of(front, text_)) return;
@@ -94,7 +99,11 @@ void RangeIndexer::switch_to(Part& part, const LineFront& front, std::uint64_t a
   clear(at);
   current_.has_id = true;
   current_.id = front.id;
-  if (text_) current_.text = front.text();
+  if (text_ || front.overflow) {
+    current_.text = front.text();
+  } else {
+    current_.text.clear();
+  }
 }
 
 // A line of a corpus with ids begins at `line`: another id begins another sequence.

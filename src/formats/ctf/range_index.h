@@ -26,7 +26,7 @@ namespace batchfeed::ctf {
 struct Open {
   bool has_id = false;
   std::uint64_t id = 0;
-  std::string text;  // the id in the modes text and hashed
+  std::string text;  // the id in the modes text and hashed, or one above 2^64 - 1
   std::uint64_t begin = 0;
   std::uint64_t rows = 0;             // lines with a declared input (with the main stream, where there is one)
   std::vector<std::uint64_t> tokens;  // how often each stream is named; empty where there is a main stream

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/hash.h"
 #include "formats/ctf/ctf.h"
 #include "formats/ctf/faults.h"
@@ -47,7 +48,9 @@ bool decode(const std::string& extra, Start& start, IndexNotes& notes) {
   if (extra.size() != 48) return false;
   const auto field = [&](std::size_t i) { return load<std::uint64_t>(extra.data() + 8 * i); };
   start = {.line_mode = field(0) != 0, .line_begin = field(1), .begin = field(2), .lines = field(3)};
-  notes = {.left_out = field(4), .first_left_out = field(5), .repeated = {}};
+  notes = {};
+  notes.left_out = field(4);
+  notes.first_left_out = field(5);
   return true;
 }
 
@@ -92,9 +95,9 @@ void CtfSource::look_at_end() {
   const std::size_t written = end.find_last_not_of('\0') + 1;
   ends_in_nul_ = written != end.size();
   if (ends_in_nul_) return tell(written, "from here on, at the latest, it holds nothing but NUL bytes");
-  const std::size_t line = end.find_last_of("\r\n") + 1;
+  const std::size_t line = end.rfind('\n') + 1;
   if (line == 0 && end.size() != file_.size()) return;  // a long one
-  const bool is_blank = end.find_first_not_of(" \t\x1A", line) == end.npos;
+  const bool is_blank = end.find_first_not_of(" \t\r\x1A", line) == end.npos;
   if (!is_blank && end.find('|', line) == end.npos) tell(line, "the last line has neither a sample nor an end");
 }
 
@@ -204,6 +207,11 @@ std::uint64_t CtfSource::fingerprint() const {
 
 std::vector<Notice> CtfSource::notices() const {
   std::vector<Notice> out;
+  if (notes_.above > 0) {
+    Fault fault = id_range(file_.path(), notes_.above_id, notes_.first_above, lines_.line_of(notes_.first_above));
+    if (notes_.above > 1) fault.what += "; " + counted(notes_.above - 1, "more sequence") + " too";
+    out.push_back({Severity::error, std::move(fault)});
+  }
   if (notes_.left_out > 0) {
     out.push_back({Severity::info,
                    Fault{.kind = FaultKind::format,

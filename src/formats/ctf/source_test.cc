@@ -76,10 +76,11 @@ TEST(Opening, AnEndThatIsTornIsTold) {
       out += n.fault.id + ' ' + std::to_string(n.fault.at.line) + ':' + std::to_string(n.fault.at.byte) + ' ';
     return out;
   };
-  for (const char* end : {"", "\n", "\r\n", "3 |A 3", "3 |A 3\n", "  ", "\x1A", "|# end"})
+  for (const char* end : {"", "\n", "\r\n", "\r", "3 |A 3", "3 |A 3\r", "3 |A 3\n", "  ", "\x1A", "|# end"})
     EXPECT_EQ(told(whole + end), "") << end;
   EXPECT_EQ(told(whole + "3"), "ctf.torn-end 3:14 ");
   EXPECT_EQ(told(whole + "345 "), "ctf.torn-end 3:14 ");
+  EXPECT_EQ(told(whole + "3\r"), "ctf.torn-end 3:14 ");
   EXPECT_EQ(told(whole + std::string(1, '\0')), "ctf.torn-end 3:14 ");
   EXPECT_EQ(told(whole + "3 |A " + std::string(4000, '\0')), "ctf.torn-end 3:19 ");
   EXPECT_EQ(told(whole + std::string(5000, '\0')), "ctf.torn-end 3:" + std::to_string(14 + 5000 - 4096) + ' ');

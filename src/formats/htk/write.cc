@@ -87,6 +87,7 @@ struct HtkWriter::Impl {
       io::remove_leftovers(target);
       folder = target_place + ".tmp.XXXXXX";
       if (io::make_folder(folder.data()) != 0) io::fail("create", target, errno);
+      if (options.replace) io::allow_no_more_than(folder, target_place);
     } else {
       archive.emplace(options.layout == HtkLayout::single ? path : target,
                       io::AtomicFileOptions{.replace = options.replace});

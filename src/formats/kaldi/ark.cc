@@ -12,6 +12,7 @@
 
 #include "base/counted.h"
 #include "base/cursor.h"
+#include "base/quoted.h"
 #include "base/saturate.h"
 
 namespace batchfeed::kaldi {
@@ -66,7 +67,10 @@ T number(const io::File& file, std::uint64_t at, std::string_view word) {
   T value{};
   const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (code != std::errc() || end != word.data() + word.size())
-    io::fail_at(file, at, "kaldi.text", "'" + std::string(word) + "' is not a number");
+    io::fail_at(file, at, "kaldi.text",
+                quoted(word) + (std::is_integral_v<T> ? " is not an integer from -2147483648 to 2147483647 as Kaldi "
+                                                        "writes it"
+                                                      : " is not a number"));
   return value;
 }
 

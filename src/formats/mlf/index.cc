@@ -39,14 +39,19 @@ void IndexBuilder::begin_file(const io::File& file) {
 void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t begin, std::uint64_t bytes,
                        std::uint64_t samples) {
   if (key.size() > context_.limits.key_bytes) {
-    throw Error(Fault{.kind = FaultKind::limit,
-                      .id = "limit.key",
-                      .at = at,
-                      .what = "the utterance has a key of " + counted(key.size(), "byte") + ", the limit is " +
-                              std::to_string(context_.limits.key_bytes),
-                      .hint = "raise limits.key_bytes",
-                      .stream = options_.name});
+    return tell_limit(Fault{.kind = FaultKind::limit,
+                            .id = "limit.key",
+                            .at = at,
+                            .what = "the utterance has a key of " + counted(key.size(), "byte") + ", the limit is " +
+                                    std::to_string(context_.limits.key_bytes),
+                            .hint = "raise limits.key_bytes",
+                            .stream = options_.name});
   }
+  IndexEntry entry{.begin = begin,
+                   .bytes = bytes,
+                   .samples = static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, 0xFFFFFFFFu)),
+                   .aux = static_cast<std::uint32_t>(at.line)};
+  if (!check(entry, at)) return;
   if (waiting_.size() == WaitingNames::kMany) take_waiting();
   const std::optional<std::uint64_t> number = names_.add(key);
   if (!number) {
@@ -59,12 +64,7 @@ void IndexBuilder::add(std::string_view key, const Position& at, std::uint64_t b
     return refuse(std::move(fault));
   }
   room_->take(sizeof(IndexEntry) + io::IndexRoom::kKey + key.size(), at);
-  const IndexEntry entry{.key = *number,
-                         .begin = begin,
-                         .bytes = bytes,
-                         .samples = static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, 0xFFFFFFFFu)),
-                         .aux = static_cast<std::uint32_t>(at.line)};
-  check(entry, at);
+  entry.key = *number;
   waiting_.push_back(entry);
 }
 
@@ -113,14 +113,23 @@ std::optional<Fault> IndexBuilder::beyond_limit(const IndexEntry& entry, const P
   return std::nullopt;
 }
 
-void IndexBuilder::check(const IndexEntry& entry, const Position& at) {
-  file_frames_ += entry.samples;
-  if (std::optional<Fault> fault = beyond_limit(entry, at, file_frames_, file_bytes_.back(), utterance_room_))
-    throw Error(std::move(*fault));
+void IndexBuilder::tell_limit(Fault fault) {
+  if (!context_.lists_all) throw Error(std::move(fault));
+  faults_.error(std::move(fault));
+}
+
+bool IndexBuilder::check(const IndexEntry& entry, const Position& at) {
+  const std::uint64_t frames = file_frames_ + entry.samples;
+  if (std::optional<Fault> fault = beyond_limit(entry, at, frames, file_bytes_.back(), utterance_room_)) {
+    tell_limit(std::move(*fault));
+    return false;
+  }
+  file_frames_ = frames;
+  return true;
 }
 
 void IndexBuilder::add(const IndexEntry& entry, const Position& at) {
-  check(entry, at);
+  if (!check(entry, at)) return;
   index_.entries.push_back(entry);
 }
 

@@ -75,8 +75,9 @@ class IndexBuilder {
   // its bytes.
   std::optional<Fault> beyond_limit(const IndexEntry& entry, const Position& at, std::uint64_t frames,
                                     std::uint64_t file_bytes, const io::Room& room) const;
-  // Adds its frames to the file's; throws Error if it is beyond a limit.
-  void check(const IndexEntry& entry, const Position& at);
+  // Adds its frames to the file's, unless it is beyond a limit, which is told.
+  bool check(const IndexEntry& entry, const Position& at);
+  void tell_limit(Fault fault);  // throws it, unless all faults are listed: then the utterance is left out
   // Gives the waiting utterances the keys of their names, and moves them to index_.
   void take_waiting();
   void refuse(Fault fault);  // throws it, or reports it in check mode

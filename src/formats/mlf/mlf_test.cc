@@ -275,6 +275,19 @@ TEST_F(Mlf, CheckReportsAllAndGoesOn) {
   EXPECT_THAT(ids, ElementsAre("mlf.damaged", "mlf.time", "mlf.no-labels", "mlf.unknown-label", "mlf.start"));
 }
 
+TEST_F(Mlf, ALimitDoesNotEndACheck) {
+  check_ = lists_all_ = true;
+  limits_.label_frames = 100;
+  const std::string text = "#!MLF!#\n\"u\"\n0 1e8 a\n.\n\"v\"\n0 x a\n.\n\"x\"\n0 1 a\n.\n\"" + std::string(5000, 'y') +
+                           "\"\n0 1 a\n.\n\"z\"\n0 1 a\n.\n";
+  EXPECT_EQ(read(text), (std::map<std::string, Classes>{{"x", {0}}, {"z", {0}}}));
+  std::vector<std::string> ids;
+  for (const Fault& f : reported_) ids.push_back(f.id);
+  EXPECT_THAT(ids, ElementsAre("limit.label-frames", "mlf.damaged", "mlf.time", "limit.key"));
+  lists_all_ = false;
+  EXPECT_EQ(fault(text).id, "limit.label-frames");
+}
+
 TEST_F(Mlf, CheckGoesOnBehindABinaryUtteranceWithoutFrames) {
   check_ = options_.binary = true;
   options_.mapping_file.clear();

@@ -43,6 +43,7 @@ class Mlf : public ::testing::Test {
     OpenContext context;
     context.keys = std::make_shared<KeyTable>(KeyMode::text);
     context.check = check_;
+    context.lists_all = lists_all_;
     context.limits = limits_;
     context.report = [this](const Notice& n) {
       const std::lock_guard lock(mutex_);
@@ -95,7 +96,7 @@ class Mlf : public ::testing::Test {
   Limits limits_;
   std::mutex mutex_;
   std::vector<Fault> reported_;
-  bool check_ = false;
+  bool check_ = false, lists_all_ = false;
 };
 
 }  // namespace batchfeed::mlf
