@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from typing import Any, Callable, Optional, TypeVar
 
@@ -39,6 +39,13 @@ def settle(future: Future[Any], value: Any = None, error: Optional[BaseException
             future.set_exception(error)
         else:
             future.set_result(value)
+
+
+def answer(future: Future[T]) -> T:
+    """Its result. Waits in turns: an interrupt that comes when Python has looked for one and not begun to wait ends only the next."""
+    while not future.done():
+        wait([future], 0.1)
+    return future.result()
 
 
 class _Pool:

@@ -353,15 +353,19 @@ class RemoteFile(_InProcess):
         self._alone: Optional[threading.Lock] = None if getattr(self._fs, "async_impl", False) else threading.Lock()
 
     def _info(self) -> Mapping[str, Any]:
+        from ._fetching import answer
+
         def look() -> Mapping[str, Any]:
             self._fs.invalidate_cache(self._path)
             info: Mapping[str, Any] = self._fs.info(self._path)
             return info
 
-        return self._files.ask(self._url, "open", look).result()
+        return answer(self._files.ask(self._url, "open", look))
 
     def read(self, offset: int, out: memoryview) -> None:
         """Fills all of `out`."""
+        from ._fetching import answer
+
         self._here()
         end = offset + len(out)
         with self._lock:
@@ -371,7 +375,7 @@ class RemoteFile(_InProcess):
                 self._runs.remove(run)
         try:
             for begin, future in parts:
-                data = future.result()
+                data = answer(future)
                 first, last = max(offset, begin), min(end, begin + len(data))
                 out[first - offset : last - offset] = memoryview(data)[first - begin : last - begin]
         except BaseException:  # the next read there must ask the server again
