@@ -84,7 +84,7 @@ def enter(add, ctf, config, speech, kaldi_scp):
         add(f"scp_{encoding.replace('-', '_')}", "format", "UTF-16", speech(scp=mark + SCP.decode().encode(encoding)))
         add(f"mlf_{encoding.replace('-', '_')}", "format", "UTF-16", speech(mlf=mark + MLF.decode().encode(encoding)))
         add(f"kaldi_scp_{encoding.replace('-', '_')}", "format", "UTF-16", kaldi_scp(mark + "u u.bin:0\n".encode(encoding)))
-    add("kaldi_scp_offset_into_an_object", "format", "is not a number", kaldi_scp(b"u u.bin:3\n"))
+    add("kaldi_scp_offset_into_an_object", "format", "is not an integer", kaldi_scp(b"u u.bin:3\n"))
 
     # Numbers at the edges of what counts them.
     for name, last in (("2_to_the_31", 1 << 31), ("2_to_the_32", 1 << 32), ("2_to_the_63", 1 << 63), ("2_to_the_64", 1 << 64)):
